@@ -15,6 +15,10 @@ fn main() {
     if ["sh", "curl", "jq"].iter().all(found) {
         println!("cargo::rustc-cfg=shell_tools");
     }
+    println!("cargo::rustc-check-cfg=cfg(python)");
+    if found(&"python3") {
+        println!("cargo::rustc-cfg=python");
+    }
     for (variable, cfg) in [
         ("TEST_BROWSER", "browser"),
         ("TEST_CLIENTS", "clients"),

@@ -30,6 +30,8 @@ pub mod fact {
     /// Of a request: how many bytes the host wants an answer to have at most, unless it is a stream. See
     /// [`Request::answer_limit`](crate::Request::answer_limit).
     pub const ANSWER_LIMIT: &str = "answer.limit";
+    /// Of a request: how many bytes its body may have, also once it is expanded.
+    pub const BODY_LIMIT: &str = "body.limit";
     /// Of a caller: the user's name to sign in with.
     pub const USER_USERNAME: &str = "user.username";
     /// Of a caller: the user's name to show.

@@ -64,11 +64,21 @@ pub struct Route {
     /// [`Request::take_stream`](crate::Request::take_stream).
     #[serde(default)]
     pub streams: bool,
+    /// Whether its bodies are files of any size, taken in pieces: a host has another limit for their size,
+    /// which is in [`fact::BODY_LIMIT`](crate::fact::BODY_LIMIT). One that does not know this member has the
+    /// limit of all bodies.
+    #[serde(default)]
+    pub bulk: bool,
     /// Whether a request to it may hold its answer open, see [`Request::wait`](crate::Request::wait). Only
     /// a `GET` may: on a route of another method a host leaves it out, and names the route in
     /// [`Description::ignored`](crate::Description::ignored).
     #[serde(default)]
     pub waits: bool,
+    /// The media types of its answers, where they are not that of
+    /// [`Description::media_type`](crate::Description::media_type). A host answers 406 to a client that
+    /// accepts none of them. One that does not know this member asks for that of the description.
+    #[serde(default)]
+    pub media_types: Vec<String>,
     /// The plugin's key for the route, which the host passes back in
     /// [`Request::handler`](crate::Request::handler). Those that a plugin chooses are below 2^31: above are
     /// those of [`Plugin::routes`](crate::Plugin::routes).
@@ -89,7 +99,9 @@ impl Route {
             name: name.into(),
             public: false,
             streams: false,
+            bulk: false,
             waits: false,
+            media_types: Vec::new(),
             handler,
         }
     }
@@ -106,9 +118,24 @@ impl Route {
         self
     }
 
+    /// Takes files of any size, in pieces.
+    pub fn bulk(mut self) -> Self {
+        self.bulk = true;
+        self.streams()
+    }
+
     /// Lets requests hold their answers open.
     pub fn waits(mut self) -> Self {
         self.waits = true;
+        self
+    }
+
+    /// Answers with these media types instead of that of the description.
+    pub fn answers_with<M: Into<String>>(
+        mut self,
+        media_types: impl IntoIterator<Item = M>,
+    ) -> Self {
+        self.media_types.extend(media_types.into_iter().map(Into::into));
         self
     }
 }

@@ -6,8 +6,9 @@
 -- the product's, whoever writes them.
 CREATE TRIGGER shop_products_master_of_new AFTER INSERT ON shop_products FOR EACH ROW
 INSERT INTO shop_variants
-    (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock)
-VALUES (NEW.shop_product_id, 1, 1, NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock);
+    (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock,
+    price_follows_product)
+VALUES (NEW.shop_product_id, 1, 1, NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock, 1);
 CREATE TRIGGER shop_products_master AFTER UPDATE ON shop_products FOR EACH ROW
 IF (OLD.sku, OLD.sku_fold, OLD.price, OLD.upc, OLD.manage_stock)
     <> (NEW.sku, NEW.sku_fold, NEW.price, NEW.upc, NEW.manage_stock)
@@ -16,6 +17,20 @@ THEN
     SET version = version + 1, sku = NEW.sku, sku_fold = NEW.sku_fold, price = NEW.price,
         upc = NEW.upc, manage_stock = NEW.manage_stock
     WHERE product_id = NEW.shop_product_id AND is_master = 1;
+END IF;
+
+-- What other variants have of their product: the price unless they have one of their own, and the limits by
+-- which a stock is judged.
+CREATE TRIGGER shop_products_followed AFTER UPDATE ON shop_products FOR EACH ROW
+IF NEW.variant_count > 0 AND NOT (OLD.price, OLD.min_out_qty, OLD.notify_qty)
+    <=> (NEW.price, NEW.min_out_qty, NEW.notify_qty)
+THEN
+    UPDATE shop_variants SET version = version + 1, price = NEW.price
+    WHERE product_id = NEW.shop_product_id AND is_master = 0 AND price_follows_product = 1
+        AND price <> NEW.price;
+    UPDATE shop_variants SET min_out_qty = NEW.min_out_qty, notify_qty = NEW.notify_qty
+    WHERE product_id = NEW.shop_product_id AND is_master = 0
+        AND NOT (min_out_qty, notify_qty) <=> (NEW.min_out_qty, NEW.notify_qty);
 END IF;
 
 -- A ledger is only ever added to. That of a voucher goes with its voucher: a cascade fires no trigger.

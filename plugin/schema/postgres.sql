@@ -7,9 +7,10 @@
 CREATE FUNCTION shop_products_master_of_new() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO shop_variants
-        (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock)
+        (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock,
+        price_follows_product)
     VALUES (NEW.shop_product_id, 1, 1, NEW.sku, NEW.sku_fold, NEW.price, NEW.upc,
-        NEW.manage_stock);
+        NEW.manage_stock, 1);
     RETURN NULL;
 END;
 $$;
@@ -28,6 +29,24 @@ END;
 $$;
 CREATE TRIGGER shop_products_master AFTER UPDATE OF sku, sku_fold, price, upc, manage_stock
     ON shop_products FOR EACH ROW EXECUTE FUNCTION shop_products_master();
+
+-- What other variants have of their product: the price unless they have one of their own, and the limits by
+-- which a stock is judged.
+CREATE FUNCTION shop_products_followed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE shop_variants SET version = version + 1, price = NEW.price
+    WHERE product_id = NEW.shop_product_id AND is_master = 0 AND price_follows_product = 1
+        AND price <> NEW.price;
+    UPDATE shop_variants SET min_out_qty = NEW.min_out_qty, notify_qty = NEW.notify_qty
+    WHERE product_id = NEW.shop_product_id AND is_master = 0
+        AND (min_out_qty, notify_qty) IS DISTINCT FROM (NEW.min_out_qty, NEW.notify_qty);
+    RETURN NULL;
+END;
+$$;
+CREATE TRIGGER shop_products_followed AFTER UPDATE OF price, min_out_qty, notify_qty
+    ON shop_products FOR EACH ROW
+    WHEN (NEW.variant_count > 0)
+    EXECUTE FUNCTION shop_products_followed();
 
 -- A ledger is only ever added to. That of a voucher goes with its voucher.
 CREATE FUNCTION shop_ledger_kept() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -26,9 +26,10 @@ END;
 CREATE TRIGGER shop_products_master_of_new AFTER INSERT ON shop_products
 BEGIN
     INSERT INTO shop_variants
-        (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock)
+        (product_id, is_master, isdefault_variant, sku, sku_fold, price, upc, manage_stock,
+        price_follows_product)
     VALUES (NEW.shop_product_id, 1, 1, NEW.sku, NEW.sku_fold, NEW.price, NEW.upc,
-        NEW.manage_stock);
+        NEW.manage_stock, 1);
 END;
 CREATE TRIGGER shop_products_master AFTER UPDATE OF sku, sku_fold, price, upc, manage_stock
 ON shop_products
@@ -39,6 +40,21 @@ BEGIN
     SET version = version + 1, sku = NEW.sku, sku_fold = NEW.sku_fold, price = NEW.price,
         upc = NEW.upc, manage_stock = NEW.manage_stock
     WHERE product_id = NEW.shop_product_id AND is_master = 1;
+END;
+
+-- What other variants have of their product: the price unless they have one of their own, and the limits by
+-- which a stock is judged. With a plus, the index on all masters is not used in place of that on the product.
+CREATE TRIGGER shop_products_followed AFTER UPDATE OF price, min_out_qty, notify_qty ON shop_products
+WHEN NEW.variant_count > 0
+    AND (OLD.price, OLD.min_out_qty, OLD.notify_qty)
+        IS NOT (NEW.price, NEW.min_out_qty, NEW.notify_qty)
+BEGIN
+    UPDATE shop_variants SET version = version + 1, price = NEW.price
+    WHERE product_id = NEW.shop_product_id AND +is_master = 0 AND price_follows_product = 1
+        AND price <> NEW.price;
+    UPDATE shop_variants SET min_out_qty = NEW.min_out_qty, notify_qty = NEW.notify_qty
+    WHERE product_id = NEW.shop_product_id AND +is_master = 0
+        AND (min_out_qty, notify_qty) IS NOT (NEW.min_out_qty, NEW.notify_qty);
 END;
 
 -- A ledger is only ever added to. That of a voucher goes with its voucher.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::Value as Json;
 use sqlx::migrate::MigrateError;
 
 /// A kind of fault: a row of the table below.
@@ -65,12 +66,28 @@ pub enum FaultKind {
     StockChanged,
     /// There is less in stock than is to be taken.
     InsufficientStock,
+    /// The stock of a product is with its variants.
+    StockIsWithVariants,
+    /// A product has several variants, and none of them is named.
+    VariantRequired,
     /// More is to be shipped than is open.
     OverFulfilled,
+    /// More is to be given back than is left.
+    OverRefunded,
+    /// A refund is undone already, or undoes another one.
+    AlreadyReversed,
+    /// The site requires a key of a write that has none.
+    KeyRequired,
     /// The store itself failed.
     Internal,
     /// The database does not answer.
     Unavailable,
+    /// A file to import cannot be read as a table.
+    InvalidTable,
+    /// A file that is sent again is not the same as before.
+    FileChanged,
+    /// The body has more bytes than are accepted.
+    BodyTooLarge,
 }
 
 impl FaultKind {
@@ -82,13 +99,17 @@ impl FaultKind {
             FaultKind::InvalidParameter => (400, "invalid_parameter", "Invalid parameter"),
             FaultKind::InvalidHeader => (400, "invalid_header", "Invalid header"),
             FaultKind::MalformedBody => (400, "malformed_body", "Malformed body"),
+            FaultKind::InvalidTable => (400, "invalid_table", "Invalid table"),
             FaultKind::MissingField => (400, "missing_field", "Missing field"),
+            FaultKind::KeyRequired => (400, "idempotency_key_required", "Idempotency key required"),
             FaultKind::Forbidden => (403, "forbidden", "Forbidden"),
             FaultKind::InsufficientScope => (403, "insufficient_scope", "Insufficient scope"),
             FaultKind::NotFound => (404, "record_not_found", "Record not found"),
             FaultKind::RequestInProgress => (409, "request_in_progress", "Request in progress"),
+            FaultKind::FileChanged => (409, "file_changed", "File changed"),
             FaultKind::CursorExpired => (410, "cursor_expired", "Cursor expired"),
             FaultKind::AnswerTooLarge => (413, "answer_too_large", "Answer too large"),
+            FaultKind::BodyTooLarge => (413, "body_too_large", "Body too large"),
             FaultKind::VersionMismatch => (412, "version_mismatch", "Version mismatch"),
             FaultKind::PreconditionRequired => {
                 (428, "precondition_required", "Precondition required")
@@ -106,7 +127,13 @@ impl FaultKind {
             FaultKind::Refused => (422, "refused", "Refused"),
             FaultKind::StockChanged => (422, "stock_changed", "Stock changed"),
             FaultKind::InsufficientStock => (422, "insufficient_stock", "Insufficient stock"),
+            FaultKind::StockIsWithVariants => {
+                (422, "stock_is_with_variants", "Stock is with variants")
+            }
+            FaultKind::VariantRequired => (422, "variant_required", "Variant required"),
             FaultKind::OverFulfilled => (422, "over_fulfilled", "More than is open"),
+            FaultKind::OverRefunded => (422, "over_refunded", "More than is left"),
+            FaultKind::AlreadyReversed => (422, "already_reversed", "Already reversed"),
             FaultKind::TooManyFaults => (422, "too_many_faults", "Too many faults"),
             FaultKind::Internal => (500, "internal_error", "Internal error"),
             FaultKind::Unavailable => (503, "unavailable", "Temporarily unavailable"),
@@ -126,15 +153,15 @@ pub struct Fault {
     pub detail: String,
     /// The part of the request that caused the fault.
     pub source: Option<Source>,
-    /// What a program needs to go on.
-    pub meta: Option<Named>,
+    /// What a program needs to go on: a number, a list of them, or an object.
+    pub meta: Option<Box<(&'static str, Json)>>,
     /// The path from which a client has to start over.
     pub first: Option<Box<str>>,
     /// The credentials that the client lacks, as the header `WWW-Authenticate` names them.
     pub challenge: Option<Box<str>>,
 }
 
-/// A number in the `meta` of a document or an error, after its name.
+/// A number in the `meta` of a document, after its name.
 pub type Named = (&'static str, i64);
 
 impl Fault {
@@ -168,9 +195,9 @@ impl Fault {
         Self::new(FaultKind::AnswerTooLarge, detail)
     }
 
-    /// Adds a named number, which programs can read from the error.
-    pub fn with_meta(mut self, name: &'static str, number: i64) -> Self {
-        self.meta = Some((name, number));
+    /// Adds a named number, a list of them, or an object, which programs can read from the error.
+    pub fn with_meta(mut self, name: &'static str, value: impl Into<Json>) -> Self {
+        self.meta = Some(Box::new((name, value.into())));
         self
     }
 
@@ -305,6 +332,9 @@ pub enum Error {
     /// Another recount began meanwhile.
     #[error("another recount has begun and will do the rest; the repairs of this one remain")]
     Superseded,
+    /// Another request goes on with the work.
+    #[error("another request has taken over")]
+    TakenOver,
     /// A computation that several requests shared has failed.
     #[error(transparent)]
     Shared(Arc<Error>),

@@ -41,6 +41,8 @@
 //! | [`app`] | permission and dispatch; the table of `routes`, the document of `openapi`, panels, and the `commands` for operators |
 //! | [`resources`] | the list of all resources, and a file for each: its descriptor and its special rules |
 //! | [`service`] | the five operations on any resource (`crud`), the steps of every `write`, what a resource's file adds to them (`hooks`), writes that happen once (`once`), and the queue of mails (`outbox`) |
+//! | [`imports`] | files of records, each written as by a request of its own, and accounted for |
+//! | [`exports`] | all records of a type as one stream |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |
 //! | [`changes`] | the feed of changes: places, cursors, and clients that wait |
 //! | [`bulk`] | many records at once: reference data, the demo store, copies, and what is stored in two places compared and repaired |
@@ -109,6 +111,8 @@ pub mod boundary;
 pub mod bulk;
 pub mod changes;
 pub mod error;
+pub mod exports;
+pub mod imports;
 pub mod model;
 pub mod reports;
 pub mod resources;

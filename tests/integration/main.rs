@@ -23,6 +23,7 @@ mod command_line;
 #[cfg(engine = "sqlite")] // It has no database.
 mod contract;
 mod hosts;
+mod model;
 #[cfg(engine = "sqlite")] // It reads files of the project.
 mod project;
 mod store;

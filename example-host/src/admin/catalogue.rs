@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::base::error::Error;
 use crate::site::Site;
 
+use super::permission::Permission;
+use super::tables::Tables;
 use super::view::Field;
 
 /// The documents of a site, read on first use. They never change.
@@ -64,12 +66,10 @@ pub(crate) struct Operation {
     /// The media type of the answers.
     pub(crate) media_type: String,
     pub(crate) answers: Vec<Answer>,
-}
-
-/// One of these actions on an asset.
-pub(crate) struct Permission {
-    pub(crate) actions: Vec<String>,
-    pub(crate) asset: String,
+    /// The tables that it takes.
+    pub(crate) imports: Option<Tables>,
+    /// The tables that it gives.
+    pub(crate) exports: Option<Tables>,
 }
 
 /// A parameter of a request.
@@ -176,14 +176,6 @@ impl Operation {
                 example: plain(&parameter["example"]),
             })
         });
-        let permission = &operation["x-permission"];
-        let permission = permission.is_object().then(|| Permission {
-            actions: std::iter::once(&permission["action"])
-                .chain(members(&permission["or"]))
-                .map(string)
-                .collect(),
-            asset: string(&permission["asset"]),
-        });
         let answers = operation["responses"].as_object().into_iter().flatten();
         let answers = answers.map(|(status, answer)| {
             let answer = resolved(document, answer);
@@ -202,12 +194,14 @@ impl Operation {
             root: string(&document["servers"][0]["url"]),
             path: path.to_owned(),
             summary: string(&operation["summary"]),
-            permission,
+            permission: Permission::read(&operation["x-permission"]),
             parameters: parameters.collect(),
             body: content(document, &operation["requestBody"])
                 .map(|(media_type, schema)| Body::read(document, media_type, schema)),
             media_type: media_type.to_owned(),
             answers: answers.collect(),
+            imports: Tables::read(&operation["x-import"]),
+            exports: Tables::read(&operation["x-export"]),
         }
     }
 
@@ -253,7 +247,11 @@ impl Parameter {
         let schema = &self.schema;
         let limit = |name: &str| schema[name].as_i64().map(|limit| limit.to_string());
         let field = if let Some(words) = schema["enum"].as_array() {
-            let any = (String::new(), "Any".to_owned());
+            let any = match &schema["default"] {
+                Value::Null => "Any".to_owned(),
+                default => format!("{}, the default", plain(default)),
+            };
+            let any = (String::new(), any);
             let choice = |word: &Value| (plain(word), plain(word));
             let choices = std::iter::once(any).filter(|_| !self.is_in_path());
             Field::choice(name, label, choices.chain(words.iter().map(choice)).collect())

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, Uri, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::page_request::text_of;
+use super::headers::text_of;
 use super::paths::{href, inside};
 
 /// The hidden field of each form with a token of its session.
@@ -24,6 +24,10 @@ impl Form {
 
     pub(crate) fn of_query(query: &str) -> Self {
         Self::of_body(query.as_bytes())
+    }
+
+    pub(crate) fn of_fields(fields: Vec<(String, String)>) -> Self {
+        Self(fields)
     }
 
     /// The value of a field; empty if it is missing.

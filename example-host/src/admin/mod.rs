@@ -1,6 +1,6 @@
 //! The administration: pages for people with a browser, at `/administrator/`.
 //!
-//! A page is an entry in [`PAGES`], a function and a template. [`Administration::answer`] does the
+//! A page is an entry in [`PAGES`](table::PAGES), a function and a template. [`Administration::answer`] does the
 //! rest for all pages: it checks the session, the permission and the origin of a form, records
 //! changes, and sets the headers of the answer. Pages call the routes of extensions only through
 //! [`Visit::ask`].
@@ -12,43 +12,50 @@ mod catalogue;
 mod confirm;
 mod cookies;
 mod form;
+mod headers;
+mod multipart;
+mod offers;
 mod pace;
 mod page_request;
 mod pages;
 mod paths;
+mod permission;
 mod problem;
 mod sign_in;
+mod spool;
+mod table;
+mod tables;
 mod throttle;
+mod uploads;
 mod view;
 mod visit;
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Method, Response, StatusCode};
+use host_service::Refusal;
 
 use crate::api::gate::Api;
 use crate::base::error::Error;
 use crate::base::secret;
 use crate::identity::sessions::{self, Session};
 use crate::site::Site;
-use crate::site::operations::{self, Operation, Recorded};
+use crate::site::operations::Recorded;
 use crate::watch::audit::{Actor, Audit};
 
 use self::authenticator::Authenticator;
 use self::catalogue::Catalogue;
 use self::cookies::Cookies;
 use self::form::Form;
-use self::pages::{
-    account, api, audit, dashboard, extensions, groups, parameters, permissions, token, token_new,
-    token_rotate, tokens, users, why,
-};
-use self::paths::{ADMIN, MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
+use self::paths::{MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
 use self::problem::Problem;
-use self::view::{Link, Notice, View};
+use self::table::{PAGES, Page, Write};
+use self::uploads::Uploads;
+use self::view::{Link, Notice};
 use self::visit::{Outcome, Visit, section};
 
+pub(crate) use self::multipart::{FileLimits, Received};
 pub(crate) use self::page_request::{Answered, PageRequest};
 pub(crate) use self::paths::BASE;
 
@@ -58,189 +65,13 @@ const LONGEST_FORM: usize = 256 * 1024;
 /// The maximum size of a form before sign-in.
 const LONGEST_SIGN_IN: usize = 4 * 1024;
 
-/// All pages. The pages in the navigation are in its order.
-const PAGES: &[Page] = &[
-    Page::at("/", "administration.dashboard")
-        .in_navigation("Dashboard", "dashboard")
-        .reads(MANAGE, |visit| Box::pin(dashboard::page(visit))),
-    Page::at("/users", "administration.users")
-        .in_navigation("Users", "users")
-        .reads(MANAGE, |visit| Box::pin(users::list(visit))),
-    Page::at("/users/new", "administration.users.new")
-        .reads(MANAGE, |visit| Box::pin(users::blank(visit)))
-        .does(&operations::users::ADD, |visit| Box::pin(users::add(visit)))
-        .confirmed(),
-    Page::at("/users/{id}", "administration.users.edit")
-        .reads(MANAGE, |visit| Box::pin(users::page(visit)))
-        .does(&operations::users::CHANGE, |visit| Box::pin(users::save(visit)))
-        .confirmed(),
-    Page::at("/users/{id}/token", "administration.users.token")
-        .reads(MANAGE, |visit| Box::pin(token::page(visit)))
-        .does(&operations::tokens::GENERATE, |visit| Box::pin(token::generate(visit)))
-        .confirmed(),
-    Page::at("/users/{id}/token/new", "administration.users.token.new")
-        .reads(MANAGE, |visit| Box::pin(token_new::blank(visit)))
-        .does(&operations::tokens::CREATE, |visit| Box::pin(token_new::add(visit)))
-        .confirmed(),
-    Page::at("/users/{id}/token/{token}/rotate", "administration.users.token.rotate")
-        .reads(MANAGE, |visit| Box::pin(token_rotate::page(visit)))
-        .does(&operations::tokens::ROTATE, |visit| Box::pin(token_rotate::rotate(visit)))
-        .confirmed(),
-    Page::at("/users/{id}/token/{token}/revoke", "administration.users.token.revoke")
-        .does(&operations::tokens::REVOKE, |visit| Box::pin(token::revoke(visit)))
-        .confirmed(),
-    Page::at("/users/{id}/permissions", "administration.users.permissions")
-        .reads(MANAGE, |visit| Box::pin(why::of_user(visit))),
-    Page::at("/users/{id}/block", "administration.users.block")
-        .does(&operations::users::BLOCK, |visit| Box::pin(users::block(visit))),
-    Page::at("/users/{id}/unblock", "administration.users.unblock")
-        .does(&operations::users::UNBLOCK, |visit| Box::pin(users::unblock(visit)))
-        .confirmed(),
-    Page::at("/users/{id}/sign-out", "administration.users.sign_out")
-        .does(&operations::users::SIGN_OUT, |visit| Box::pin(users::sign_out(visit))),
-    Page::at("/users/{id}/delete", "administration.users.delete")
-        .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
-        .does(&operations::users::REMOVE, |visit| Box::pin(users::delete(visit)))
-        .confirmed(),
-    Page::at("/tokens", "administration.tokens")
-        .in_navigation("API tokens", "tokens")
-        .reads(MANAGE, |visit| Box::pin(tokens::page(visit))),
-    Page::at("/groups", "administration.groups")
-        .in_navigation("Groups", "groups")
-        .reads(MANAGE, |visit| Box::pin(groups::list(visit))),
-    Page::at("/groups/new", "administration.groups.new")
-        .reads(ADMIN, |visit| Box::pin(groups::blank(visit)))
-        .does(&operations::groups::ADD, |visit| Box::pin(groups::add(visit)))
-        .confirmed(),
-    Page::at("/groups/{id}", "administration.groups.edit")
-        .reads(ADMIN, |visit| Box::pin(groups::page(visit)))
-        .does(&operations::groups::RENAME, |visit| Box::pin(groups::save(visit)))
-        .confirmed(),
-    Page::at("/groups/{id}/delete", "administration.groups.delete")
-        .reads(ADMIN, |visit| Box::pin(groups::confirm(visit)))
-        .does(&operations::groups::REMOVE, |visit| Box::pin(groups::delete(visit)))
-        .confirmed(),
-    Page::at("/permissions", "administration.permissions")
-        .in_navigation("Permissions", "permissions")
-        .reads(MANAGE, |visit| Box::pin(permissions::page(visit)))
-        .does(&operations::permissions::CHANGE, |visit| Box::pin(permissions::save(visit)))
-        .confirmed(),
-    Page::at("/permissions/why", "administration.permissions.why")
-        .reads(MANAGE, |visit| Box::pin(why::page(visit))),
-    Page::at("/extensions", "administration.extensions")
-        .in_navigation("Extensions", "extensions")
-        .reads(MANAGE, |visit| Box::pin(extensions::list(visit))),
-    Page::at("/extensions/{name}", "administration.extensions.extension")
-        .reads(MANAGE, |visit| Box::pin(extensions::page(visit))),
-    Page::at("/extensions/{name}/routes", "administration.extensions.routes")
-        .reads(MANAGE, |visit| Box::pin(extensions::routes(visit))),
-    Page::at("/extensions/{name}/parameters", "administration.extensions.parameters")
-        .reads(MANAGE, |visit| Box::pin(parameters::page(visit)))
-        .does(&operations::extensions::CHANGE_PARAMETERS, |visit| {
-            Box::pin(parameters::save(visit))
-        }),
-    Page::at("/extensions/{name}/enable", "administration.extensions.enable")
-        .does(&operations::extensions::ENABLE, |visit| Box::pin(extensions::enable(visit)))
-        .confirmed(),
-    Page::at("/extensions/{name}/disable", "administration.extensions.disable")
-        .does(&operations::extensions::DISABLE, |visit| Box::pin(extensions::disable(visit))),
-    Page::at("/api", "administration.api")
-        .in_navigation("API", "api")
-        .reads(MANAGE, |visit| Box::pin(api::list(visit))),
-    Page::at("/api/openapi.json", "administration.api.document")
-        .reads(MANAGE, |visit| Box::pin(api::download(visit))),
-    Page::at("/api/{extension}/{operation}", "administration.api.operation")
-        .reads(MANAGE, |visit| Box::pin(api::page(visit)))
-        .asks(MANAGE, |visit| Box::pin(api::ask(visit))),
-    Page::at("/audit", "administration.audit")
-        .in_navigation("Audit", "audit")
-        .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
-    Page::at("/audit/export", "administration.audit.export")
-        .reads(ADMIN, |visit| Box::pin(audit::export(visit))),
-    Page::at("/account", "administration.account")
-        .reads(MANAGE, |visit| Box::pin(account::page(visit)))
-        .does(&operations::users::CHANGE_OWN_PASSWORD, |visit| {
-            Box::pin(account::set_password(visit))
-        }),
-    Page::at("/account/sign-out-everywhere", "administration.account.sign_out_everywhere")
-        .does(&operations::users::SIGN_OUT_EVERYWHERE, |visit| {
-            Box::pin(account::sign_out_everywhere(visit))
-        }),
-];
-
-type Work<T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send>>;
-type Read = fn(Visit) -> Work<View>;
-type Write = fn(Visit) -> Work<Outcome>;
-
-/// A page: its path, and the permissions to read and to change.
-struct Page {
-    path: &'static str,
-    /// Its name in logs and metrics.
-    name: &'static str,
-    navigation: Option<Entry>,
-    read: Option<(Needed, Read)>,
-    write: Option<(Needed, Write)>,
-    /// The operation that its form does.
-    operation: Option<&'static Operation>,
-    /// Whether the page changes access or permissions, so that the user must have entered the
-    /// password recently.
-    confirmed: bool,
-}
-
-/// A page in the navigation.
-struct Entry {
-    title: &'static str,
-    icon: &'static str,
-}
-
-impl Page {
-    const fn at(path: &'static str, name: &'static str) -> Self {
-        Self {
-            path,
-            name,
-            navigation: None,
-            read: None,
-            write: None,
-            operation: None,
-            confirmed: false,
-        }
-    }
-
-    const fn in_navigation(mut self, title: &'static str, icon: &'static str) -> Self {
-        self.navigation = Some(Entry { title, icon });
-        self
-    }
-
-    const fn reads(mut self, needed: Needed, read: Read) -> Self {
-        self.read = Some((needed, read));
-        self
-    }
-
-    /// A form that does an operation, whose permission it needs.
-    const fn does(mut self, operation: &'static Operation, write: Write) -> Self {
-        self.write = Some((operation.needs, write));
-        self.operation = Some(operation);
-        self
-    }
-
-    /// A form that sends a request to the API.
-    const fn asks(mut self, needed: Needed, write: Write) -> Self {
-        self.write = Some((needed, write));
-        self
-    }
-
-    const fn confirmed(mut self) -> Self {
-        self.confirmed = true;
-        self
-    }
-}
-
 /// The pages of a site, with the state that is kept between requests.
 pub(crate) struct Administration {
     site: Site,
     api: Api,
     audit: Arc<Audit>,
     catalogue: Arc<Catalogue>,
+    uploads: Arc<Uploads>,
     pages: matchit::Router<&'static Page>,
     authenticator: Arc<Authenticator>,
 }
@@ -254,17 +85,44 @@ impl Administration {
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
         let authenticator = Arc::new(Authenticator::new(site.clone(), Arc::clone(&audit)));
-        let catalogue = Arc::default();
-        Ok(Self { site, api, audit, catalogue, pages, authenticator })
+        let (catalogue, uploads) = (Arc::default(), Arc::new(Uploads::new()));
+        Ok(Self { site, api, audit, catalogue, uploads, pages, authenticator })
     }
 
-    /// Looks up the session, and returns the maximum size of a form: before sign-in only a name and
-    /// a password are expected.
-    pub(crate) async fn recognise(&self, request: &mut PageRequest) -> Result<usize, Error> {
-        let session = self.session(&Cookies::of(request)).await?;
-        let longest = if session.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN };
+    /// Looks up the session, and returns what may be sent: before sign-in only a name and a password are
+    /// expected, and a file only of a user who may import something.
+    pub(crate) async fn recognise(&self, request: &mut PageRequest) -> Result<Expected, Error> {
+        let cookies = Cookies::of(request);
+        let session = self.session(&cookies).await?;
+        let user = session.as_ref().map(|session| session.user);
         request.session = Some(session);
-        Ok(longest)
+        let longest = if user.is_some() { LONGEST_FORM } else { LONGEST_SIGN_IN };
+        let page = self.pages.at(&request.path).ok().map(|found| *found.value);
+        let page = page.filter(|page| page.takes_file);
+        let (Some(page), Some(boundary)) = (page, multipart::boundary(&request.headers)) else {
+            return Ok(Expected::Form { longest });
+        };
+        let secret = cookies.session().unwrap_or_default().to_owned();
+        let may = |user| {
+            paths::may(&self.site, user, MANAGE)
+                && (page.offered)(&self.site, &self.catalogue, user)
+        };
+        Ok(match user.is_some_and(may) && form::is_from_here(&request.headers) {
+            true => Expected::File { boundary, secret },
+            false => Expected::Nothing,
+        })
+    }
+
+    /// Receives a form with a file.
+    pub(crate) async fn receive(
+        &self,
+        body: &mut Body,
+        boundary: String,
+        secret: &str,
+        limits: FileLimits,
+    ) -> Result<Received, Refusal> {
+        let _place = self.uploads.place().ok_or(Refusal::Unavailable)?;
+        multipart::receive(body, boundary, secret, &limits).await
     }
 
     async fn session(&self, cookies: &Cookies) -> Result<Option<Session>, Error> {
@@ -322,6 +180,9 @@ impl Administration {
             cookies.end_session();
             return Ok(sign_in::first(request, reads));
         }
+        if !(page.offered)(&self.site, &self.catalogue, visit.session.user) {
+            return Err(Problem::NotFound);
+        }
         if reads {
             let read = authorise(page.read, &visit)?;
             let notice = cookies.take_notice();
@@ -349,7 +210,10 @@ impl Administration {
             Some(known) => known.clone(),
             None => self.session(cookies).await?,
         };
-        let form = Form::of_body(&request.body);
+        let form = match &request.received {
+            Some(received) => received.form.clone(),
+            None => Form::of_body(&request.body),
+        };
         let secret = cookies.session().unwrap_or_default();
         if session.is_some() && !reads && !form::is_of_session(&form, secret) {
             return Err(Problem::ForeignForm);
@@ -385,6 +249,8 @@ impl Administration {
             site: self.site.on_behalf_of(actor),
             api: self.api.clone(),
             catalogue: Arc::clone(&self.catalogue),
+            uploads: Arc::clone(&self.uploads),
+            file: request.received.as_ref().and_then(|received| received.file.clone()),
             authenticator: Arc::clone(&self.authenticator),
             navigation,
             client: request.client,
@@ -468,7 +334,9 @@ fn navigation(visit: &Visit) -> Vec<Link> {
     let entries = PAGES.iter().filter_map(|page| {
         let entry = page.navigation.as_ref()?;
         let (needed, _) = page.read.as_ref()?;
-        visit.may(needed).then(|| Link {
+        let is_shown =
+            visit.may(needed) && (page.offered)(&visit.site, &visit.catalogue, visit.session.user);
+        is_shown.then(|| Link {
             title: entry.title,
             href: href(page.path),
             icon: entry.icon,
@@ -478,36 +346,18 @@ fn navigation(visit: &Visit) -> Vec<Link> {
     entries.collect()
 }
 
+/// What may be sent to a page.
+pub(crate) enum Expected {
+    /// A form of at most so many bytes.
+    Form { longest: usize },
+    /// A form with a file, of the session with this secret.
+    File { boundary: String, secret: String },
+    /// Nothing that would be read.
+    Nothing,
+}
+
 /// The page and the user of a request, for the log.
 struct Shown {
     page: &'static str,
     user: i64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_forms_do_the_operations_of_the_table() {
-        for page in PAGES.iter().filter(|page| page.write.is_some()) {
-            match page.operation {
-                Some(operation) => {
-                    assert_eq!(operation.page, Some(page.name));
-                    assert!(
-                        operations::ALL.contains(&operation),
-                        "{} is in no table",
-                        operation.what
-                    );
-                }
-                None => assert_eq!(page.name, "administration.api.operation", "does no operation"),
-            }
-        }
-        for operation in operations::ALL {
-            let Some(name) = operation.page else { continue };
-            let page = PAGES.iter().find(|page| page.name == name);
-            let does_one = page.is_some_and(|page| page.operation.is_some());
-            assert!(does_one, "{} is on no page {name}", operation.what);
-        }
-    }
 }

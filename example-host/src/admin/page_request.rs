@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Response, header};
+use axum::http::{HeaderMap, Method, Response};
 
 use crate::identity::sessions::Session;
+
+use super::multipart::Received;
 
 /// A request to a page.
 pub(crate) struct PageRequest {
@@ -15,6 +17,8 @@ pub(crate) struct PageRequest {
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+    /// The form in place of the body, if it has a file.
+    pub(crate) received: Option<Received>,
     pub(crate) client: IpAddr,
     /// Whether the browser uses HTTPS, to this server or to a proxy.
     pub(crate) encrypted: bool,
@@ -33,9 +37,4 @@ pub(crate) struct Answered {
     pub(crate) page: &'static str,
     /// The key of the signed-in user; 0 if there is none.
     pub(crate) user: i64,
-}
-
-/// The value of a header, if it is text.
-pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
 }

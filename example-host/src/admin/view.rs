@@ -8,11 +8,14 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use host_interface::with_separators;
+use host_service::Streamed;
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
 use super::assets;
-use super::page_request::{PageRequest, text_of};
+use super::headers::text_of;
+use super::page_request::PageRequest;
 use super::paths::{ADMIN, BASE, href};
 use super::problem::Problem;
 
@@ -27,27 +30,38 @@ pub(crate) struct View {
     status: StatusCode,
     media_type: &'static str,
     /// The file name, if it is a download.
-    file: Option<&'static str>,
+    file: Option<Cow<'static, str>>,
+    /// Whether it is made while it is sent.
+    streamed: bool,
 }
 
 impl View {
     pub(crate) fn page(html: String) -> Self {
         let media_type = "text/html; charset=utf-8";
-        Self { body: html.into(), status: StatusCode::OK, media_type, file: None }
+        Self { body: html.into(), status: StatusCode::OK, media_type, file: None, streamed: false }
+    }
+
+    /// A page that is made while it is sent.
+    pub(crate) fn streamed(body: Body) -> Self {
+        Self { body, streamed: true, ..Self::page(String::new()) }
     }
 
     /// A file to download.
     pub(crate) fn file(
         media_type: &'static str,
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         body: impl Into<Body>,
     ) -> Self {
-        Self { body: body.into(), status: StatusCode::OK, media_type, file: Some(name) }
+        let file = Some(name.into());
+        Self { body: body.into(), status: StatusCode::OK, media_type, file, streamed: false }
     }
 
     pub(crate) fn response(self) -> Response<Body> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
+        if self.streamed {
+            response.extensions_mut().insert(Streamed);
+        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         let kept = self.file.map(|name| format!("attachment; filename=\"{name}\""));
@@ -283,6 +297,11 @@ impl Field {
         Self { kind: "number", longest: None, least, greatest, ..Self::text(name, label) }
     }
 
+    /// A file.
+    pub(crate) fn file(name: impl Into<Words>, label: impl Into<Words>) -> Self {
+        Self { kind: "file", longest: None, ..Self::text(name, label) }
+    }
+
     /// A day.
     pub(crate) fn date(name: impl Into<Words>, label: impl Into<Words>) -> Self {
         Self { kind: "date", longest: None, ..Self::text(name, label) }
@@ -408,6 +427,12 @@ impl Exactly {
     fn machine(self) -> String {
         Moment(self.0).machine()
     }
+}
+
+/// A number of things: "1 record", "1,200 records".
+pub(crate) fn counted(number: u64, one: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{} {one}{end}", with_separators(number))
 }
 
 /// Renders a page.

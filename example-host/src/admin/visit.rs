@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
 use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
+use serde::Deserialize;
 
 use crate::api::asking;
 use crate::api::gate::{self, Api};
@@ -20,6 +21,7 @@ use super::catalogue::Catalogue;
 use super::form::{self, Form};
 use super::paths::{ADMIN, Needed, may};
 use super::problem::Problem;
+use super::uploads::{SentFile, Uploads};
 use super::view::{Layout, Link, Notice, SignedIn, View};
 
 /// The maximum size of an answer of the API on a page, in bytes. One in pieces may have no end.
@@ -48,6 +50,9 @@ pub(crate) struct Visit {
     pub(crate) params: Vec<String>,
     pub(crate) query: Form,
     pub(crate) form: Form,
+    /// The file of the form.
+    pub(crate) file: Option<Arc<SentFile>>,
+    pub(crate) uploads: Arc<Uploads>,
     /// The path of the page in the table of pages.
     pub(crate) path: &'static str,
     /// The origin of the site, as the browser uses it.
@@ -88,19 +93,15 @@ impl Visit {
 
     /// Sends a request to the API as the signed-in user, without a token. Checks and answer are the
     /// same as for any other request.
-    pub(crate) async fn ask(
-        &self,
-        mut request: Request<Vec<u8>>,
-    ) -> Result<Response<Bytes>, Problem> {
+    pub(crate) async fn ask(&self, request: Request<Body>) -> Result<Response<Bytes>, Problem> {
+        whole(self.ask_in_pieces(request).await).await
+    }
+
+    /// The same, with the answer as it comes.
+    pub(crate) async fn ask_in_pieces(&self, mut request: Request<Body>) -> Response<Body> {
         request.extensions_mut().insert(ClientAddress(self.client));
         let by = asking::SignedIn { user: self.session.user, session: self.session_hash() };
-        let answered = gate::ask(&self.api, by, &self.id, request).await;
-        let (parts, body) = answered.into_parts();
-        let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {
-            tracing::error!(%error, "an answer of the API was interrupted");
-            Problem::Failed
-        })?;
-        Ok(Response::from_parts(parts, body.to_bytes()))
+        gate::ask(&self.api, by, &self.id, request).await
     }
 
     /// The request, if it comes with a password.
@@ -134,6 +135,37 @@ impl Visit {
             ..Layout::bare(title)
         }
     }
+}
+
+/// An answer of the API as a whole.
+async fn whole(answer: Response<Body>) -> Result<Response<Bytes>, Problem> {
+    let (parts, body) = answer.into_parts();
+    let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {
+        tracing::error!(%error, "an answer of the API was interrupted");
+        Problem::Failed
+    })?;
+    Ok(Response::from_parts(parts, body.to_bytes()))
+}
+
+/// Why the API has refused a request: the sentences of its answer.
+pub(crate) async fn refusal(answer: Response<Body>) -> Result<String, Problem> {
+    #[derive(Default, Deserialize)]
+    struct Refused {
+        #[serde(default)]
+        errors: Vec<Fault>,
+    }
+    #[derive(Deserialize)]
+    struct Fault {
+        #[serde(default)]
+        detail: String,
+    }
+    let status = answer.status();
+    let refused: Refused = serde_json::from_slice(whole(answer).await?.body()).unwrap_or_default();
+    let details: Vec<String> = refused.errors.into_iter().map(|fault| fault.detail).collect();
+    Ok(match details.is_empty() {
+        true => format!("The API has answered {status}."),
+        false => details.join(" "),
+    })
 }
 
 /// The first segment of a path, which identifies the section of a page.

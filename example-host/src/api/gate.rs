@@ -41,9 +41,8 @@ pub(crate) async fn ask(
     api: &Api,
     user: SignedIn,
     id: &str,
-    request: Request<Vec<u8>>,
+    mut request: Request<Body>,
 ) -> Response<Body> {
-    let mut request = request.map(Body::from);
     request.extensions_mut().insert(user);
     api.answer(&RequestId::known(id), request).await
 }

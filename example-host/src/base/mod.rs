@@ -12,3 +12,4 @@ pub(crate) mod smtp_url;
 pub(crate) mod text;
 pub(crate) mod tls_files;
 pub(crate) mod token_text;
+pub(crate) mod variables;

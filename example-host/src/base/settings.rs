@@ -1,16 +1,16 @@
-//! Settings from the environment, with their defaults. Options of the command line are in
-//! `cli/arguments.rs`, parameters of extensions in `extensions/parameters.rs`.
+//! Settings from the environment. The variables and their defaults are in `variables.rs`, options of the command
+//! line in `cli/arguments.rs`, parameters of extensions in `extensions/parameters.rs`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use lettre::Address;
 use lettre::message::Mailbox;
 
 use crate::base::smtp_url::{SmtpUrl, SmtpUrlError};
 use crate::base::text;
 use crate::base::tls_files::{HalfTls, TlsFiles};
+use crate::base::variables::{self, Variable};
 
 /// How the program logs and serves.
 #[derive(Clone, Debug)]
@@ -64,6 +64,8 @@ pub struct ServerSettings {
     pub waiters: usize,
     /// The maximum size of a request's body in bytes.
     pub body_limit: usize,
+    /// The maximum size in bytes of a file of records that an extension imports, once it is expanded.
+    pub import_limit: usize,
     /// The maximum size of an answer of an extension in bytes, which the extension keeps to.
     pub answer_limit: usize,
     /// The size in bytes above which an extension gets a body in pieces, where it takes it so.
@@ -97,25 +99,7 @@ impl ServerSettings {
 
 impl Default for ServerSettings {
     fn default() -> Self {
-        Self {
-            cors_origins: Vec::new(),
-            request_timeout: Duration::from_secs(30),
-            header_timeout: Duration::from_secs(10),
-            stall_timeout: Duration::from_secs(10),
-            connections: 1024,
-            connections_per_address: 256,
-            waiters: 1000,
-            body_limit: 1024 * 1024,
-            answer_limit: 8 * 1024 * 1024,
-            stream_above: 64 * 1024,
-            tls: None,
-            hsts_max_age: 365 * 24 * 60 * 60,
-            trusted_proxies: Vec::new(),
-            drain_time: Duration::ZERO,
-            stop_timeout: Duration::from_secs(25),
-            audit_entries: 100_000,
-            audit_days: 365,
-        }
+        Settings::default().server
     }
 }
 
@@ -132,8 +116,7 @@ pub struct MailSettings {
 
 impl Default for MailSettings {
     fn default() -> Self {
-        let from = Mailbox::new(None, Address::new_dangerous("no-reply", "localhost"));
-        Self { from, server: None, timeout: Duration::from_secs(30) }
+        Settings::default().mail
     }
 }
 
@@ -159,6 +142,13 @@ pub enum SettingsError {
     HalfTls(#[from] HalfTls),
 }
 
+impl Default for Settings {
+    #[allow(clippy::expect_used, reason = "the defaults are constants, and a test reads them")]
+    fn default() -> Self {
+        Self::read(|_| None).expect("the defaults are valid")
+    }
+}
+
 impl Settings {
     /// Reads the settings of this process.
     ///
@@ -173,168 +163,174 @@ impl Settings {
     /// # Errors
     /// When a variable has a value that is not valid.
     pub fn read(source: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        let get = |name| source(name).filter(|value| !value.is_empty());
-        let number = |name, expected, default: u64| match get(name) {
-            None => Ok(default),
-            Some(value) => match value.parse() {
-                Ok(number) if number > 0 => Ok(number),
-                _ => Err(SettingsError::Value { name, expected, value }),
-            },
-        };
-        let seconds = |name, default: Duration| {
-            number(name, "a number of seconds greater than 0", default.as_secs())
-                .map(Duration::from_secs)
-        };
-        let number_or_none = |name, expected, default| match get(name).as_deref() {
-            Some("0") => Ok(0),
-            _ => number(name, expected, default),
-        };
-        let seconds_or_none =
-            |name, default| number_or_none(name, "a number of seconds, or 0 for none", default);
-        let count = |name, expected, default: usize| {
-            number(name, expected, default as u64)
-                .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
-        };
-        let log_format = match get("HOST_LOG_FORMAT").as_deref() {
-            None | Some("text") => LogFormat::Text,
-            Some("json") => LogFormat::Json,
-            Some(value) => {
-                return Err(SettingsError::Value {
-                    name: "HOST_LOG_FORMAT",
-                    expected: "text or json",
-                    value: value.to_owned(),
-                });
-            }
-        };
-        let default_mail = MailSettings::default();
-        let mail = MailSettings {
-            from: match get("HOST_MAIL_FROM") {
-                None => default_mail.from,
-                Some(value) => value.parse().map_err(|_| SettingsError::Value {
-                    name: "HOST_MAIL_FROM",
-                    expected: "an address like site@example.com or My site <site@example.com>",
-                    value,
-                })?,
-            },
-            server: get("HOST_SMTP_URL").map(|value| value.parse()).transpose()?,
-            timeout: seconds("HOST_SMTP_TIMEOUT", default_mail.timeout)?,
-        };
-        let default = ServerSettings::default();
-        // A semaphore panics if it is given more permits than this.
-        let connections =
-            count("HOST_CONNECTIONS", "a number greater than 0", default.connections)?
-                .min(tokio::sync::Semaphore::MAX_PERMITS);
+        let from = Source(source);
         Ok(Self {
-            log: get("HOST_LOG").unwrap_or_else(|| "info".to_owned()),
-            log_filter_file: get("HOST_LOG_FILTER_FILE").map(PathBuf::from),
-            log_format,
+            log: from.text(&variables::HOST_LOG),
+            log_filter_file: from.given(&variables::HOST_LOG_FILTER_FILE).map(PathBuf::from),
+            log_format: from.parsed(&variables::HOST_LOG_FORMAT, "text or json", log_format)?,
             server: ServerSettings {
-                cors_origins: origins(get("HOST_CORS_ORIGINS"))?,
-                request_timeout: seconds("HOST_REQUEST_TIMEOUT", default.request_timeout)?,
-                header_timeout: seconds("HOST_HEADER_TIMEOUT", default.header_timeout)?,
-                stall_timeout: seconds("HOST_STALL_TIMEOUT", default.stall_timeout)?,
-                connections,
-                connections_per_address: count(
-                    "HOST_CONNECTIONS_PER_ADDRESS",
-                    "a number greater than 0",
-                    default.connections_per_address,
+                cors_origins: from.list(
+                    &variables::HOST_CORS_ORIGINS,
+                    "a comma-separated list of origins like https://www.example.com",
+                    origin,
                 )?,
-                waiters: number_or_none(
-                    "HOST_WAITERS",
-                    "a number, or 0 for none",
-                    default.waiters as u64,
-                )
-                .map(|number| usize::try_from(number).unwrap_or(usize::MAX))?,
-                body_limit: count(
-                    "HOST_BODY_LIMIT",
-                    "a number of bytes greater than 0",
-                    default.body_limit,
-                )?,
-                answer_limit: count(
-                    "HOST_ANSWER_LIMIT",
-                    "a number of bytes greater than 0",
-                    default.answer_limit,
-                )?,
-                stream_above: count(
-                    "HOST_STREAM_ABOVE",
-                    "a number of bytes greater than 0",
-                    default.stream_above,
-                )?,
+                request_timeout: from.seconds(&variables::HOST_REQUEST_TIMEOUT)?,
+                header_timeout: from.seconds(&variables::HOST_HEADER_TIMEOUT)?,
+                stall_timeout: from.seconds(&variables::HOST_STALL_TIMEOUT)?,
+                // A semaphore panics if it is given more permits than this.
+                connections: from
+                    .count(&variables::HOST_CONNECTIONS)?
+                    .min(tokio::sync::Semaphore::MAX_PERMITS),
+                connections_per_address: from.count(&variables::HOST_CONNECTIONS_PER_ADDRESS)?,
+                waiters: from.count_or_none(&variables::HOST_WAITERS)?,
+                body_limit: from.bytes(&variables::HOST_BODY_LIMIT)?,
+                import_limit: from.bytes(&variables::HOST_IMPORT_LIMIT)?,
+                answer_limit: from.bytes(&variables::HOST_ANSWER_LIMIT)?,
+                stream_above: from.bytes(&variables::HOST_STREAM_ABOVE)?,
                 tls: TlsFiles::both(
-                    get("HOST_TLS_CERT").map(PathBuf::from),
-                    get("HOST_TLS_KEY").map(PathBuf::from),
+                    from.given(&variables::HOST_TLS_CERT).map(PathBuf::from),
+                    from.given(&variables::HOST_TLS_KEY).map(PathBuf::from),
                 )?,
-                hsts_max_age: seconds_or_none("HOST_HSTS_MAX_AGE", default.hsts_max_age)?,
-                trusted_proxies: networks(get("HOST_TRUSTED_PROXIES"))?,
-                drain_time: seconds_or_none("HOST_DRAIN_TIME", default.drain_time.as_secs())
-                    .map(Duration::from_secs)?,
-                stop_timeout: seconds("HOST_STOP_TIMEOUT", default.stop_timeout)?,
-                audit_entries: number(
-                    "HOST_AUDIT_ENTRIES",
+                hsts_max_age: from.seconds_or_none(&variables::HOST_HSTS_MAX_AGE)?.as_secs(),
+                trusted_proxies: from.list(
+                    &variables::HOST_TRUSTED_PROXIES,
+                    "a comma-separated list of addresses and networks like 10.0.0.0/8",
+                    text::network,
+                )?,
+                drain_time: from.seconds_or_none(&variables::HOST_DRAIN_TIME)?,
+                stop_timeout: from.seconds(&variables::HOST_STOP_TIMEOUT)?,
+                audit_entries: from.number(
+                    &variables::HOST_AUDIT_ENTRIES,
                     "a number greater than 0",
-                    default.audit_entries,
+                    1,
                 )?,
-                audit_days: number(
-                    "HOST_AUDIT_DAYS",
+                audit_days: from.number(
+                    &variables::HOST_AUDIT_DAYS,
                     "a number of days greater than 0",
-                    default.audit_days,
+                    1,
                 )?,
             },
-            mail,
-            token_lifetime: match number_or_none(
-                "HOST_TOKEN_LIFETIME",
+            mail: MailSettings {
+                from: from.parsed(
+                    &variables::HOST_MAIL_FROM,
+                    "an address like site@example.com or My site <site@example.com>",
+                    |value| value.parse().ok(),
+                )?,
+                server: from
+                    .given(&variables::HOST_SMTP_URL)
+                    .map(|value| value.parse())
+                    .transpose()?,
+                timeout: from.seconds(&variables::HOST_SMTP_TIMEOUT)?,
+            },
+            token_lifetime: match from.number(
+                &variables::HOST_TOKEN_LIFETIME,
                 "a number of days, or 0 for no limit",
                 0,
             )? {
                 0 => None,
                 days => Some(Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
             },
-            metrics: get("HOST_METRICS"),
+            metrics: from.given(&variables::HOST_METRICS),
         })
     }
 }
 
-/// The comma-separated addresses and networks.
-fn networks(value: Option<String>) -> Result<Vec<IpNet>, SettingsError> {
-    let value = value.unwrap_or_default();
-    let networks = value.split(',').map(str::trim).filter(|network| !network.is_empty());
-    networks
-        .map(|network| {
-            text::network(network).ok_or_else(|| SettingsError::Value {
-                name: "HOST_TRUSTED_PROXIES",
-                expected: "a comma-separated list of addresses and networks like 10.0.0.0/8",
-                value: network.to_owned(),
-            })
-        })
-        .collect()
+/// Where the values of variables come from.
+struct Source<F>(F);
+
+impl<F: Fn(&str) -> Option<String>> Source<F> {
+    /// The value of a variable, if it is set and not empty.
+    fn given(&self, variable: &Variable) -> Option<String> {
+        self.0(variable.name).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a variable, or its default.
+    fn text(&self, variable: &Variable) -> String {
+        self.given(variable).unwrap_or_else(|| variable.default.to_owned())
+    }
+
+    fn parsed<T>(
+        &self,
+        variable: &Variable,
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, SettingsError> {
+        let value = self.text(variable);
+        parse(&value).ok_or(SettingsError::Value { name: variable.name, expected, value })
+    }
+
+    /// The items of a comma-separated list.
+    fn list<T>(
+        &self,
+        variable: &Variable,
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, SettingsError> {
+        let value = self.text(variable);
+        let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let wrong = |item: &str| SettingsError::Value {
+            name: variable.name,
+            expected,
+            value: item.to_owned(),
+        };
+        items.map(|item| parse(item).ok_or_else(|| wrong(item))).collect()
+    }
+
+    fn number(
+        &self,
+        variable: &Variable,
+        expected: &'static str,
+        least: u64,
+    ) -> Result<u64, SettingsError> {
+        self.parsed(variable, expected, |value| value.parse().ok().filter(|all| *all >= least))
+    }
+
+    fn seconds(&self, variable: &Variable) -> Result<Duration, SettingsError> {
+        self.number(variable, "a number of seconds greater than 0", 1).map(Duration::from_secs)
+    }
+
+    fn seconds_or_none(&self, variable: &Variable) -> Result<Duration, SettingsError> {
+        self.number(variable, "a number of seconds, or 0 for none", 0).map(Duration::from_secs)
+    }
+
+    fn bytes(&self, variable: &Variable) -> Result<usize, SettingsError> {
+        self.number(variable, "a number of bytes greater than 0", 1).map(at_most)
+    }
+
+    fn count(&self, variable: &Variable) -> Result<usize, SettingsError> {
+        self.number(variable, "a number greater than 0", 1).map(at_most)
+    }
+
+    fn count_or_none(&self, variable: &Variable) -> Result<usize, SettingsError> {
+        self.number(variable, "a number, or 0 for none", 0).map(at_most)
+    }
 }
 
-/// The comma-separated origins. `*` is refused: a site has to name the origins that it trusts.
-fn origins(value: Option<String>) -> Result<Vec<String>, SettingsError> {
-    let value = value.unwrap_or_default();
-    let origins = value.split(',').map(str::trim).filter(|origin| !origin.is_empty());
-    origins
-        .map(|origin| {
-            let well_formed = origin.parse::<axum::http::Uri>().is_ok_and(|uri| {
-                matches!(uri.scheme_str(), Some("http" | "https"))
-                    && uri.host().is_some_and(|host| !host.is_empty())
-                    // An origin has no path; a parsed URI always has at least `/`.
-                    && !origin.ends_with('/')
-                    && uri.path() == "/"
-                    && uri.query().is_none()
-                    && !origin.contains(['#', '@', '*'])
-            });
-            if well_formed {
-                Ok(origin.to_owned())
-            } else {
-                Err(SettingsError::Value {
-                    name: "HOST_CORS_ORIGINS",
-                    expected: "a comma-separated list of origins like https://www.example.com",
-                    value: origin.to_owned(),
-                })
-            }
-        })
-        .collect()
+/// A number, or the greatest one that fits.
+fn at_most(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn log_format(value: &str) -> Option<LogFormat> {
+    match value {
+        "text" => Some(LogFormat::Text),
+        "json" => Some(LogFormat::Json),
+        _ => None,
+    }
+}
+
+/// An origin. `*` is none: a site has to name the origins that it trusts.
+fn origin(value: &str) -> Option<String> {
+    let well_formed = value.parse::<axum::http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+            // An origin has no path; a parsed URI always has at least `/`.
+            && !value.ends_with('/')
+            && uri.path() == "/"
+            && uri.query().is_none()
+            && !value.contains(['#', '@', '*'])
+    });
+    well_formed.then(|| value.to_owned())
 }
 
 #[cfg(test)]
@@ -347,8 +343,10 @@ mod tests {
 
     #[test]
     fn without_variables_the_defaults_apply() {
-        let settings = Settings::read(|_| None).map(|settings| settings.server);
-        assert_eq!(settings, Ok(ServerSettings::default()));
+        let settings = Settings::default();
+        assert_eq!(settings.server.request_timeout, Duration::from_secs(30));
+        assert_eq!((settings.log.as_str(), settings.token_lifetime), ("info", None));
+        assert_eq!(settings.mail.from.to_string(), "no-reply@localhost");
         let empty = Settings::read(|_| Some(String::new())).map(|settings| settings.server);
         assert_eq!(empty, Ok(ServerSettings::default()));
     }
@@ -375,6 +373,7 @@ mod tests {
             "HOST_CONNECTIONS",
             "HOST_CONNECTIONS_PER_ADDRESS",
             "HOST_BODY_LIMIT",
+            "HOST_IMPORT_LIMIT",
             "HOST_ANSWER_LIMIT",
             "HOST_STREAM_ABOVE",
             "HOST_AUDIT_ENTRIES",

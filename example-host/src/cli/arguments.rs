@@ -9,14 +9,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 use time::PrimitiveDateTime;
 
-use crate::base::{moment, text};
+use crate::base::{moment, text, variables};
 
 use super::listing::Form;
 
-/// The default address to listen on.
-pub(super) const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+/// What follows the options in the help.
+pub(super) fn examples() -> String {
+    EXAMPLES.replace("{variables}", &variables::help())
+}
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   example-host
       Try it: creates ./data with demo data, an administrator and a token, and serves it.
@@ -41,49 +43,14 @@ Environment variables (in addition to those named above):
                         <NAME> is its name in capitals, with _ for - [default: that of the host]
   EXTENSION_DATABASE_REPORTS_URL_<NAME>  a replica of that database [default: none]
   COPY_FROM_URL_<NAME>, COPY_TO_URL_<NAME>  the same for copy [default: none]
-  HOST_PLUGIN           libraries to load, separated like PATH
-  HOST_LISTEN           where to listen [default: 127.0.0.1:8080]
-  HOST_LOG              filter of log lines, e.g. info or debug,access=off [default: info]
-  HOST_LOG_FILTER_FILE  a file with such a filter in its place, read anew on SIGHUP [default: none]
-  HOST_LOG_FORMAT       text or json [default: text]
-  HOST_CORS_ORIGINS     origins whose pages may call the API, comma-separated [default: none]
-  HOST_REQUEST_TIMEOUT  seconds allowed for a request [default: 30]
-  HOST_HEADER_TIMEOUT   seconds allowed for the headers of a request [default: 10]
-  HOST_STALL_TIMEOUT    seconds before a client that neither sends nor reads is disconnected
-                        [default: 10]
-  HOST_DRAIN_TIME       seconds for which requests are still answered after the signal to stop,
-                        while balancers take the host out; 0 for none [default: 0]
-  HOST_STOP_TIMEOUT     seconds allowed for stopping, after that [default: 25]
-  HOST_CONNECTIONS      simultaneous connections [default: 1024]
-  HOST_CONNECTIONS_PER_ADDRESS  simultaneous connections of one client [default: 256]
-  HOST_WAITERS          requests that may wait, whose connections are not counted meanwhile; 0 for
-                        none [default: 1000]
-  HOST_TLS_CERT, HOST_TLS_KEY  files of the certificate for HTTPS and of its key [default: none]
-  HOST_HSTS_MAX_AGE     seconds for which browsers use only HTTPS after a visit by HTTPS; 0 sends no
-                        such header [default: 31536000]
-  HOST_METRICS          where to serve metrics, e.g. 127.0.0.1:9090 [default: nowhere]
-  HOST_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, e.g. 127.0.0.1,10.0.0.0/8
-                        [default: none]
-  HOST_BODY_LIMIT       maximum size of a request body in bytes [default: 1048576]
-  HOST_ANSWER_LIMIT     maximum size of an answer in bytes [default: 8388608]
-  HOST_STREAM_ABOVE     size in bytes above which an extension gets a request body in pieces, where
-                        it takes it so [default: 65536]
-  HOST_AUDIT_DAYS       days for which the audit trail keeps entries about users, groups, rules, tokens,
-                        extensions and parameters [default: 365]
-  HOST_AUDIT_ENTRIES    number of other entries that it keeps [default: 100000]
-  HOST_TOKEN_LIFETIME   days after which a token ends at the latest; 0 for no limit [default: 0]
-  HOST_SMTP_URL         the mail server, e.g. smtps://user:password@mail.example.com
-                        [default: none; mails are written to the folder mail]
-  HOST_SMTP_TIMEOUT     seconds allowed for sending a mail [default: 30]
-  HOST_MAIL_FROM        sender of mails [default: no-reply@localhost]
-
+{variables}
 Exit codes: 0 success, 1 failure with one line on standard error, 2 wrong usage.";
 
 /// A small content-management host that loads extensions and serves them over HTTP.
 /// Without a command it starts a trial site: the first start fills ./data with demo data and
 /// prints an administrator's password and an API token once; later starts serve the same site.
 #[derive(Debug, Parser)]
-#[command(name = "example-host", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "example-host", version, after_help = examples(), max_term_width = 100)]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) globals: Globals,
@@ -186,7 +153,7 @@ impl std::fmt::Debug for CopyArgs {
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
     /// The address and port to listen on; port 0 selects a free one.
-    #[arg(long, value_name = "ADDR", env = "HOST_LISTEN", default_value = DEFAULT_LISTEN)]
+    #[arg(long, value_name = "ADDR", env = "HOST_LISTEN", default_value = variables::HOST_LISTEN.default)]
     pub(super) listen: String,
     /// The certificate to serve HTTPS with, in PEM form, followed by the intermediate certificates.
     /// The file is read again when it changes. [env: HOST_TLS_CERT]

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use crate::base::settings::Settings;
 use crate::base::tls_files::TlsFiles;
+use crate::base::variables::HOST_LISTEN;
 use crate::server::{self, MetricsServer, Running};
 use crate::site::{BASE_PATH, Site, quickstart};
 
-use super::arguments::{DEFAULT_LISTEN, ServeArgs};
+use super::arguments::ServeArgs;
 use super::log::Log;
 use super::progress::Bar;
 use super::service::{self, Sockets};
@@ -51,7 +52,7 @@ pub(super) async fn quick_start(
 ) -> Result<(), Failure> {
     let listen = std::env::var("HOST_LISTEN").ok().filter(|listen| !listen.is_empty());
     // An address in use is reported before the demo data are filled in, not after.
-    let listener = sockets.for_site(listen.as_deref().unwrap_or(DEFAULT_LISTEN)).await?;
+    let listener = sockets.for_site(listen.as_deref().unwrap_or(HOST_LISTEN.default)).await?;
     let metrics = serve_metrics(site, settings, &mut sockets).await?;
     server::check_tls(&settings.server)?;
     let first = quickstart::prepare(site, Bar::new).await?;

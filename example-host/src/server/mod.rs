@@ -174,6 +174,7 @@ impl Site {
         limits.request_timeout = settings.request_timeout;
         limits.stall_timeout = settings.stall_timeout;
         limits.body_limit = settings.body_limit;
+        limits.bulk_limit = settings.import_limit;
         limits.answer_limit = settings.answer_limit;
         limits.stream_above = settings.stream_above;
         limits.changes = settings.connections;

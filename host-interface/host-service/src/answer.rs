@@ -31,6 +31,10 @@ use crate::revalidation::Conditional;
 use crate::routing::{self, Matched, Record, Route, Routes};
 use crate::waiters::{Holder, TooMany, Wait, Waiters};
 
+/// How much longer a request with a file may take: its client may go on sending for as long, and a pause has a limit
+/// of its own.
+const BULK_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Answers requests to the extensions of a site.
 pub(crate) struct Answering<A: Access> {
     pub(crate) access: Arc<A>,
@@ -67,15 +71,19 @@ impl<A: Access> Answering<A> {
         let ready = Box::pin(async {
             let (route, matched) = self.route(path, &method)?;
             handled.route = Arc::clone(&route.name);
-            let media_type = &route.extension.description().media_type;
-            if !media_type.is_empty() && !accepts(&headers, media_type) {
-                return Err(Refusal::NotAcceptable { media_type: media_type.clone() });
+            let media_types = route.media_types();
+            if !media_types.is_empty() && !media_types.iter().any(|of| accepts(&headers, of)) {
+                return Err(Refusal::NotAcceptable { media_type: media_types.join(" or ") });
             }
+            let body_limit = if route.bulk { limits.bulk_limit } else { limits.body_limit };
             let mut call = Request::builder(route.handler, route.method)
                 .path(uri.path())
                 .query(uri.query().unwrap_or_default())
                 .id(id.as_str())
                 .fact(fact::ANSWER_LIMIT, &self.answer_limit);
+            if route.bulk {
+                call = call.fact(fact::BODY_LIMIT, body_limit.to_string());
+            }
             for value in matched.params() {
                 call = call.param(value);
             }
@@ -98,12 +106,12 @@ impl<A: Access> Answering<A> {
                 handled.user = caller.user();
                 call = call.caller(caller.clone());
             }
-            if body::is_too_large(&headers, limits.body_limit) {
-                return Err(Refusal::BodyTooLarge { limit: limits.body_limit });
+            if body::is_too_large(&headers, body_limit) {
+                return Err(Refusal::BodyTooLarge { limit: body_limit });
             }
             wanted = true;
             let enough = if route.streams { limits.stream_above } else { usize::MAX };
-            let read = body::read_until(&mut body, enough, limits.body_limit, limits.stall_timeout);
+            let read = body::read_until(&mut body, enough, body_limit, limits.stall_timeout);
             let (read, ended) =
                 timeout_at(deadline, read).await.map_err(|_| Refusal::BodyTooSlow)??;
             let asked = if route.waits { prefer::wait(&headers) } else { None };
@@ -122,11 +130,14 @@ impl<A: Access> Answering<A> {
                 call = call.fact(fact::WAIT, wait.seconds());
                 deadline += wait.time();
             }
+            if route.bulk {
+                deadline += BULK_TIME;
+            }
             let mut arrival = None;
             call = if ended {
                 call.body(read)
             } else {
-                let (size, stall) = (limits.body_limit, limits.stall_timeout);
+                let (size, stall) = (body_limit, limits.stall_timeout);
                 let limits = ArrivalLimits { size, stall, deadline };
                 let rest = std::mem::take(&mut body);
                 let (pieces, seen) = Arriving::pieces(read, rest, limits, body::length(&headers));

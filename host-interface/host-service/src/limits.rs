@@ -14,6 +14,8 @@ pub struct Limits {
     pub stall_timeout: Duration,
     /// The maximum size of a body in bytes. Default: 1 MiB.
     pub body_limit: usize,
+    /// The maximum size in bytes of a body that is a file, on a route that takes such. Default: 1 GiB.
+    pub bulk_limit: usize,
     /// The size in bytes that an answer should not exceed, unless it is a stream. Plugins get it as a
     /// [fact](host_interface::Request::answer_limit), and keep to it. Default: 8 MiB.
     pub answer_limit: usize,
@@ -35,6 +37,7 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(10),
             body_limit: 1024 * 1024,
+            bulk_limit: 1024 * 1024 * 1024,
             answer_limit: 8 * 1024 * 1024,
             stream_above: 64 * 1024,
             changes: 1024,

@@ -26,7 +26,7 @@ pub enum Refusal {
     },
     /// The `Accept` header does not name the media type: 406.
     NotAcceptable {
-        /// The media type of the extension.
+        /// The media type of the extension, or those of the route.
         media_type: String,
     },
     /// The user is not known, or has no access to the API: 401.

@@ -32,13 +32,29 @@ pub(crate) struct Route {
     pub(crate) public: bool,
     /// Whether the plugin takes a large body in pieces.
     pub(crate) streams: bool,
+    /// Whether its bodies are files.
+    pub(crate) bulk: bool,
     /// Whether the plugin may hold an answer open.
     pub(crate) waits: bool,
+    /// The media types of its answers, where they are not that of the extension.
+    media_types: Arc<[String]>,
     /// The kind of record: the segment of the pattern before its first parameter, or its last
     /// segment.
     kind: Arc<str>,
     pub(crate) handler: u32,
     pub(crate) extension: Extension,
+}
+
+impl Route {
+    /// The media types of its answers, of which a client must accept one; none if it need not.
+    pub(crate) fn media_types(&self) -> &[String] {
+        let of_all = &self.extension.description().media_type;
+        match &*self.media_types {
+            [] if of_all.is_empty() => &[],
+            [] => std::slice::from_ref(of_all),
+            own => own,
+        }
+    }
 }
 
 /// The record that a request refers to, as far as its path names it: for example `products` and `5`.
@@ -73,7 +89,9 @@ impl Routes {
                     name: route.name.as_str().into(),
                     public: route.public,
                     streams: route.streams,
+                    bulk: route.bulk,
                     waits: route.waits,
+                    media_types: route.media_types.as_slice().into(),
                     kind: kind(&route.pattern).into(),
                     handler: route.handler,
                     extension: extension.clone(),

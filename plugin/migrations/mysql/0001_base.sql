@@ -9,7 +9,7 @@
 -- violation names the index alone. Lists of keys are texts with commas. version counts the changes of a
 -- record, so that a client can refuse to overwrite the change of another.
 --
--- A column turn is incremented to lock a row on all nodes of a cluster: a node knows no locks of another
+-- A column locks is incremented to lock a row on all nodes of a cluster: a node knows no locks of another
 -- one, but of two transactions that change the same row on two nodes, one is refused when it commits.
 
 -- The store itself, in its only row: what has been installed, and which derived objects the database has.
@@ -18,7 +18,7 @@ CREATE TABLE shop_meta (
     one                 smallint NOT NULL PRIMARY KEY CHECK (one = 1),
     reference_installed smallint NOT NULL DEFAULT 0 CHECK (reference_installed IN (0, 1)),
     demo_set_up         smallint NOT NULL DEFAULT 0 CHECK (demo_set_up IN (0, 1)),
-    turn                bigint NOT NULL DEFAULT 0,
+    locks               bigint NOT NULL DEFAULT 0,
     derived_number      bigint NOT NULL DEFAULT 0,
     derived_digest      varchar(64) NOT NULL DEFAULT ''
 ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;
@@ -398,7 +398,7 @@ CREATE TABLE shop_orders (
     invoice_prefix          varchar(32) NOT NULL DEFAULT '',
     modified_on             datetime NOT NULL,
     item_quantity           bigint NOT NULL DEFAULT 0 CHECK (item_quantity >= 0),
-    turn                    bigint NOT NULL DEFAULT 0,
+    locks                   bigint NOT NULL DEFAULT 0,
     version                 bigint NOT NULL DEFAULT 1,
     shipping_first_name     varchar(255) NOT NULL DEFAULT '',
     shipping_last_name      varchar(255) NOT NULL DEFAULT '',
@@ -531,7 +531,7 @@ CREATE TABLE shop_vouchers (
     subject           varchar(255) NOT NULL DEFAULT '',
     valid_from        datetime,
     valid_to          datetime,
-    turn              bigint NOT NULL DEFAULT 0,
+    locks             bigint NOT NULL DEFAULT 0,
     version           bigint NOT NULL DEFAULT 1,
     CHECK (valid_from <= valid_to)
 ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;
@@ -646,7 +646,7 @@ CREATE TABLE shop_feed (
     floor bigint NOT NULL,
     -- Up to this place, old deletions have been looked for.
     swept bigint NOT NULL,
-    turn  bigint NOT NULL DEFAULT 0
+    locks bigint NOT NULL DEFAULT 0
 ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;
 INSERT INTO shop_feed (one, feed, began, seq, floor, swept)
 SELECT 1, left(md5(uuid()), 16), begun * 1000000,

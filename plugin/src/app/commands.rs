@@ -4,12 +4,15 @@
 use host_interface::{Command, CommandOutput, ProgressHandle, occasion};
 use serde_json::{Map, Value};
 
+use super::transfer::{self, Asking};
 use crate::bulk::demo;
 use crate::bulk::maintenance::{self, Difference};
 use crate::error::{Error, chain};
 use crate::service::call::Shop;
 use crate::store::Store;
 
+const IMPORT: &str = "import";
+const EXPORT: &str = "export";
 const DEMO: &str = "demo";
 const CHECK: &str = "check";
 const RECOUNT: &str = "recount";
@@ -19,8 +22,21 @@ const RESTORED: &str = "restored";
 const DIFFERENCE: [&str; 5] = ["table", "key", "column", "stored", "counted"];
 
 /// The commands.
-pub(super) fn declared() -> [Command; 4] {
+pub(super) fn declared() -> [Command; 6] {
     [
+        Command::new(
+            IMPORT,
+            "Import a file of records, as lines of JSON or CSV. Prints each line that has failed: its number, what \
+             its record is known by, and why. The exit code is 1 if any has.",
+        )
+        .options(transfer::import_options())
+        .columns(transfer::FAULTS)
+        .recorded("import records"),
+        Command::new(
+            EXPORT,
+            "Export all records of a type, of one moment, as lines of JSON or CSV.",
+        )
+        .options(transfer::export_options()),
         Command::new(DEMO, "Fill the site with demonstration data.")
             .options(demo::options())
             .recorded("begin to fill in demo data")
@@ -53,9 +69,12 @@ pub(super) async fn run(
     name: &str,
     options: Map<String, Value>,
     shop: &Shop,
+    asking: &Asking<'_>,
     progress: &ProgressHandle,
 ) -> Result<CommandOutput, Error> {
     match name {
+        IMPORT => transfer::import(asking, &options, progress).await,
+        EXPORT => transfer::export(asking, &options, progress).await,
         DEMO => {
             let line = demo::fill(&shop.store, demo::Size::of(options)?, progress).await?;
             Ok(CommandOutput::new().line(line))

@@ -6,26 +6,31 @@ pub mod routes;
 
 mod commands;
 mod panels;
+mod transfer;
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use host_interface::{
-    Action, Asset, CommandOutput, Description, Event, Grant, HostHandle, Job, Method, PanelContent,
-    ProgressHandle, Request, Response, Route, Subject,
+    Action, Asset, Body, CommandOutput, Description, Event, Grant, HostHandle, Job, Method,
+    PanelContent, ProgressHandle, Request, Response, Route, Subject,
 };
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::imports;
 use crate::model::parameters;
 use crate::model::resource::{Permissions, Resource};
-use crate::resources::{FULFIL, REGISTRY, SERVICES};
+use crate::resources::{FULFIL, MAKE_REFUNDS, REGISTRY, SERVICES};
 use crate::service::call::{self, Call, Shop};
 use crate::service::hooks::{Answer, HookFuture, Service, Special};
 use crate::service::{crud, once};
 use crate::store::{self, Store};
 use crate::wire::document::MEDIA_TYPE;
-use crate::wire::{answer, request};
+use crate::wire::{answer, request, table};
 use routes::{Endpoint, Operation};
+use transfer::Asking;
 
 /// The extension's name on a site.
 pub const NAME: &str = "webservices-shop";
@@ -36,13 +41,18 @@ pub const PREFIX: &str = "v1/shop";
 const SWEEP_KEYS: &str = "sweep_keys";
 /// The job that removes old deletions from the feed of changes.
 const SWEEP_CHANGES: &str = "sweep_changes";
+/// The job that notes which imports are interrupted, and removes old ones.
+const SWEEP_IMPORTS: &str = "sweep_imports";
+const SWEEP_IMPORTS_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The store's web services: the store, and the routes to it.
 #[derive(Debug)]
 pub struct App {
     /// The store.
-    pub shop: Shop,
+    pub shop: Arc<Shop>,
+    /// The additions to the operations on its resources.
+    services: &'static [Service],
     /// The routes. A host asks for them by their positions.
     pub routes: Vec<Endpoint>,
 }
@@ -56,7 +66,7 @@ impl App {
 
     /// The routes of these services, whose resources the store has.
     pub fn of(shop: Shop, services: &'static [Service]) -> Self {
-        Self { shop, routes: routes::endpoints(services) }
+        Self { shop: Arc::new(shop), services, routes: routes::endpoints(services) }
     }
 
     /// Computes the content of a panel.
@@ -76,13 +86,16 @@ impl App {
         options: Map<String, Value>,
         progress: &ProgressHandle,
     ) -> Result<CommandOutput, Error> {
-        commands::run(name, options, &self.shop, progress).await
+        let handle = |request| -> BoxFuture<'_, Response> { Box::pin(self.handle(request)) };
+        let asking = Asking { routes: &self.routes, handle: &handle };
+        commands::run(name, options, &self.shop, &asking, progress).await
     }
 
     /// Does a job.
     pub async fn job(&self, name: &str) -> Result<(), Error> {
         match name {
             SWEEP_KEYS => once::sweep(&self.shop).await,
+            SWEEP_IMPORTS => imports::sweep(&self.shop.store).await,
             SWEEP_CHANGES => {
                 let days = self.shop.parameters.current()?.change_days;
                 self.shop.feed.forget(days).await
@@ -99,19 +112,24 @@ impl App {
     }
 
     /// Answers a request. A failure becomes the answer that describes it.
-    pub async fn handle(&self, request: Request) -> Response {
-        match self.answer(&request).await {
+    pub async fn handle(&self, mut request: Request) -> Response {
+        let pieces = Mutex::new(request.take_stream());
+        match self.answer(&request, &pieces).await {
             Ok(response) => response,
             Err(error) => answer::failure(&error, request.id()),
         }
     }
 
-    async fn answer(&self, request: &Request) -> Result<Response, Error> {
+    async fn answer(
+        &self,
+        request: &Request,
+        pieces: &Mutex<Option<Body>>,
+    ) -> Result<Response, Error> {
         let endpoint = usize::try_from(request.handler()).ok();
         let endpoint = endpoint
             .and_then(|position| self.routes.get(position))
             .ok_or(Error::Contract("the host asked for a route that was never registered"))?;
-        let mut call = Call::new(&self.shop, request);
+        let mut call = Call { pieces: Some(pieces), ..Call::new(&self.shop, request) };
         if let Some(rights) = &endpoint.rights {
             call.permit_any(rights)?;
         }
@@ -122,7 +140,7 @@ impl App {
             request::no_listing(request.query())?;
         }
         // An operation commits once, at its end, so it can be repeated as a whole until then.
-        let answer = match store::retry(|| dispatch(endpoint, &call)).await {
+        let answer = match store::retry(|| self.dispatch(endpoint, &call)).await {
             Err(Error::Repeated(answer)) => once::replay(*answer),
             done => done,
         }?;
@@ -131,26 +149,27 @@ impl App {
         }
         Ok(answer)
     }
-}
 
-/// Runs an operation. Each is in a box of its own, because a request would be as large as the largest of
-/// them otherwise, also one that waits.
-fn dispatch<'a>(endpoint: &Endpoint, call: &'a Call<'a>) -> HookFuture<'a, Response> {
-    let service = endpoint.service;
-    match endpoint.operation {
-        Operation::List => Box::pin(crud::list(call, service)),
-        Operation::Show => Box::pin(crud::show(call, service.of)),
-        Operation::Create => match service.create {
-            Some(special) => special(call),
-            None => Box::pin(crud::create(call, service)),
-        },
-        Operation::Update => Box::pin(crud::update(call, service)),
-        Operation::Delete => match service.delete {
-            Some(special) => special(call),
-            None => Box::pin(crud::delete(call, service)),
-        },
-        Operation::Nested(nested) => Box::pin(crud::nested(call, service.of, nested)),
-        Operation::Special(special) => (special.run)(call),
+    /// Runs an operation. Each is in a box of its own, because a request would be as large as the largest of
+    /// them otherwise, also one that waits.
+    fn dispatch<'a>(&self, endpoint: &Endpoint, call: &'a Call<'a>) -> HookFuture<'a, Response> {
+        let service = endpoint.service;
+        match endpoint.operation {
+            Operation::List => Box::pin(crud::list(call, service)),
+            Operation::Show => Box::pin(crud::show(call, service)),
+            Operation::Create => match service.create {
+                Some(special) => special(call),
+                None => Box::pin(crud::create(call, service)),
+            },
+            Operation::Update => Box::pin(crud::update(call, service)),
+            Operation::Delete => match service.delete {
+                Some(special) => special(call),
+                None => Box::pin(crud::delete(call, service)),
+            },
+            Operation::Nested(nested) => Box::pin(crud::nested(call, service, nested)),
+            Operation::Import => Box::pin(imports::import(call, self.services)),
+            Operation::Special(special) => (special.run)(call),
+        }
     }
 }
 
@@ -161,6 +180,10 @@ pub fn describe() -> Description {
         let route = Route::new(endpoint.method, pattern, endpoint.name, handler);
         match endpoint.operation {
             Operation::Special(Special { answer: Answer::Changes, .. }) => route.waits(),
+            Operation::Special(Special { answer: Answer::Export, .. }) => {
+                route.answers_with([table::NDJSON, table::CSV])
+            }
+            Operation::Import => route.bulk().answers_with([table::NDJSON, MEDIA_TYPE]),
             _ => route,
         }
     });
@@ -182,6 +205,7 @@ pub fn describe() -> Description {
         .panels(panels::declared())
         .detail_panels(panels::details())
         .jobs([SWEEP_KEYS, SWEEP_CHANGES].map(|name| Job::new(name, SWEEP_EVERY)))
+        .jobs([Job::new(SWEEP_IMPORTS, SWEEP_IMPORTS_EVERY)])
         .events([Event::STOPPING])
         .actions([
             Action::new("store.view", "View"),
@@ -189,6 +213,7 @@ pub fn describe() -> Description {
             Action::new("store.edit", "Edit"),
             Action::new("store.delete", "Delete"),
             Action::new(FULFIL, "Fulfil"),
+            Action::new(MAKE_REFUNDS, "Refund"),
         ])
         .assets([Asset::new("com_shop", "root", "Store")])
         .assets(governed.map(asset))
@@ -197,6 +222,7 @@ pub fn describe() -> Description {
             Grant::new("Manager", "store.create", "com_shop"),
             Grant::new("Manager", "store.edit", "com_shop"),
             Grant::new("Administrator", "store.delete", "com_shop"),
+            Grant::new("Administrator", MAKE_REFUNDS, "com_shop.orders"),
             Grant::new("Administrator", "store.view", "com_shop.config"),
         ])
 }

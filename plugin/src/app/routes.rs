@@ -3,7 +3,7 @@
 
 use host_interface::Method;
 
-use crate::model::resource::{Nested, Resource};
+use crate::model::resource::{Nested, Permissions, Resource};
 use crate::service::call::{Rights, VIEW, asset};
 use crate::service::hooks::{Service, Special};
 
@@ -46,6 +46,8 @@ pub enum Operation {
     Delete,
     /// Reads a page of the records below another one.
     Nested(&'static Nested),
+    /// Takes a file of records of any type.
+    Import,
     /// An operation that the resource's file defines.
     Special(&'static Special),
 }
@@ -61,7 +63,7 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         method,
         path,
         name: format!("{}.{name}", resource.kind),
-        rights: Some(Rights::to(action, resource)),
+        rights: (resource.permissions != Permissions::None).then(|| Rights::to(action, resource)),
         operation,
         service,
     };
@@ -70,8 +72,9 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         Some((parent, segment)) => format!("{parent}/{{id:digits}}/{segment}"),
         None => format!("{}/{{id:digits}}", resource.kind),
     };
-    // To remove a part is to change the whole.
-    let removal = if resource.editable { "store.edit" } else { "store.delete" };
+    // To remove a part is to change the whole, unless it has permissions of its own.
+    let is_part = resource.editable && resource.permissions != Permissions::Own;
+    let removal = if is_part { "store.edit" } else { "store.delete" };
     let crud = [
         endpoint(Method::Get, all.clone(), "list", VIEW, Operation::List),
         endpoint(Method::Post, all, "create", "store.create", Operation::Create),
@@ -101,5 +104,10 @@ fn endpoints_of(service: &'static Service) -> impl Iterator<Item = Endpoint> {
         operation: Operation::Special(special),
         service,
     });
-    crud.into_iter().filter(has).chain(nested).chain(special)
+    // The permissions that it needs follow from the query.
+    let import = service.takes_files.then(|| Endpoint {
+        rights: None,
+        ..endpoint(Method::Post, resource.kind.to_owned(), "create", "", Operation::Import)
+    });
+    crud.into_iter().filter(has).chain(import).chain(nested).chain(special)
 }

@@ -63,8 +63,10 @@ impl Plugin for ShopPlugin {
         };
         let store = open(&environment.database_url)?;
         let replica = environment.reports_url.as_ref().map(open).transpose()?;
-        let mut app = App::new(host, store, &environment.base_path);
-        app.shop.replica = replica;
+        let app = App::new(host, store, &environment.base_path);
+        if let Some(replica) = replica {
+            app.shop.replica.get_or_init(|| replica);
+        }
         let app = Arc::new(app);
         let handle = runtime.handle().clone();
         let base_path = environment.base_path;
@@ -183,7 +185,7 @@ impl Plugin for ShopPlugin {
                 }
             }
             let closed = async {
-                if let Some(replica) = &app.shop.replica {
+                if let Some(replica) = app.shop.replica.get() {
                     replica.close().await;
                 }
                 app.shop.store.close().await;

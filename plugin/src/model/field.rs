@@ -41,7 +41,8 @@ pub struct Field {
     /// The name of its relationship, if it is not the field's name.
     pub relation: Option<&'static str>,
     /// The expression that computes it; `t` is the resource's own table. `{sum column}` is a [sum
-    /// of money](crate::sql::dialect::Dialect::narrow_sum).
+    /// of money](crate::sql::dialect::Dialect::narrow_sum), and `{rows columns}` [JSON of
+    /// rows](crate::sql::dialect::Dialect::json_rows), in which `units column` is an amount in units.
     pub computed: Option<&'static str>,
     /// The join that it comes from: alias and column. `None` means the resource's own column of the
     /// field's name.
@@ -230,6 +231,11 @@ pub const fn key(name: &'static str, kind: &'static str) -> Field {
 }
 
 impl Field {
+    /// A value of this kind that is no column: a member of another value, or of `meta`.
+    pub const fn of_kind(name: &'static str, kind: Kind) -> Self {
+        Self::new(name, kind, Initial::Unset)
+    }
+
     const fn new(name: &'static str, kind: Kind, initial: Initial) -> Self {
         Self {
             name,

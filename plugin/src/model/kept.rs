@@ -10,6 +10,8 @@ pub struct Aggregate {
     pub table: &'static str,
     /// The records that are counted.
     pub of: &'static Records,
+    /// The column that says which of them are, and its value; `None` if all are.
+    pub only: Option<(&'static str, i64)>,
     /// The values that the records of a row share.
     pub by: &'static [Group],
     /// The numbers of each row. The first is the number of records.
@@ -49,10 +51,10 @@ pub enum Value {
     Day(&'static str),
     /// The [`BLOCK`] of keys that contains the record's key.
     Block,
-    /// The stock status of a product: 0 not managed, 1 out of stock, 2 low, 3 enough, and
+    /// The stock status of a product or variant: 0 not managed, 1 out of stock, 2 low, 3 enough, and
     /// [`UNDECIDED`] for what the configuration decides by the quantity.
     StockStatus,
-    /// The quantity of a product whose status is undecided, and 0 for all others.
+    /// The quantity of one whose status is undecided, and 0 for all others.
     StockQuantity,
 }
 
@@ -116,6 +118,34 @@ pub const SLOTS: &str = "shop_slots";
 /// The column that is 1 in the row of a table of one row.
 pub const ONLY: &str = "one";
 
+/// A number of a record that is the sum of those of its parts, and the number of these parts. A record
+/// without parts keeps the number that it has.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PartSum {
+    /// The records.
+    pub whole: &'static Records,
+    /// The column of both, in the record and in its parts.
+    pub column: &'static str,
+    /// The column of the record with the number of its parts.
+    pub count: &'static str,
+    /// The parts.
+    pub parts: &'static Records,
+    /// The column of the parts that refers to the record.
+    pub by: &'static str,
+    /// The column that says which of them count, and its value.
+    pub only: (&'static str, i64),
+}
+
+/// The stock of a product is that of its further variants.
+pub static STOCK_OF_VARIANTS: PartSum = PartSum {
+    whole: &PRODUCTS,
+    column: "quantity",
+    count: "variant_count",
+    parts: &VARIANTS,
+    by: "product_id",
+    only: ("is_master", 0),
+};
+
 /// A table that gives a day a new, unique number whenever something changes that reports have kept
 /// for this day.
 #[derive(Debug, PartialEq, Eq)]
@@ -144,6 +174,8 @@ pub struct Searched {
     pub table: &'static str,
     /// The records.
     pub of: &'static Records,
+    /// The column that says which of them are in it, and its value; `None` if all are. A record never changes it.
+    pub only: Option<(&'static str, i64)>,
     /// The columns of the texts.
     pub texts: &'static [&'static str],
     /// The columns that determine these.
@@ -151,11 +183,25 @@ pub struct Searched {
 }
 
 /// All indexes of texts.
-pub static SEARCHED: [Searched; 3] = [
-    Searched { table: PRODUCT_SEARCH, of: &PRODUCTS, texts: PRODUCT_TEXTS, reads: PRODUCT_TEXTS },
+pub static SEARCHED: [Searched; 4] = [
+    Searched {
+        table: PRODUCT_SEARCH,
+        of: &PRODUCTS,
+        only: None,
+        texts: PRODUCT_TEXTS,
+        reads: PRODUCT_TEXTS,
+    },
+    Searched {
+        table: VARIANT_SEARCH,
+        of: &VARIANTS,
+        only: FURTHER,
+        texts: &["sku_fold"],
+        reads: &["sku_fold"],
+    },
     Searched {
         table: ORDER_SEARCH,
         of: &ORDERS,
+        only: None,
         texts: &["order_id_fold", "billing_name", "user_email_fold"],
         reads: &[
             "order_id_fold",
@@ -164,12 +210,20 @@ pub static SEARCHED: [Searched; 3] = [
             "user_email_fold",
         ],
     },
-    Searched { table: ADDRESS_SEARCH, of: &ADDRESSES, texts: ADDRESS_TEXTS, reads: ADDRESS_TEXTS },
+    Searched {
+        table: ADDRESS_SEARCH,
+        of: &ADDRESSES,
+        only: None,
+        texts: ADDRESS_TEXTS,
+        reads: ADDRESS_TEXTS,
+    },
 ];
 const PRODUCT_TEXTS: &[&str] = &["product_name_fold", "sku_fold"];
 const ADDRESS_TEXTS: &[&str] = &["first_name_fold", "last_name_fold", "email_fold", "company_fold"];
 /// The names and SKUs of products.
 pub const PRODUCT_SEARCH: &str = "shop_products_search";
+/// The SKUs of further variants. A master variant has that of its product.
+pub const VARIANT_SEARCH: &str = "shop_variants_search";
 /// The references, names and e-mail addresses of orders.
 pub const ORDER_SEARCH: &str = "shop_orders_search";
 /// The names, e-mail addresses and companies of customers.
@@ -182,19 +236,24 @@ pub struct Pieces {
     pub table: &'static str,
     /// The records with the texts.
     pub of: &'static Records,
+    /// The column that says which of them are in it, and its value; `None` if all are. A record never changes it.
+    pub only: Option<(&'static str, i64)>,
     /// The column of the texts.
     pub text: &'static str,
 }
 
 /// All tables of pieces.
-pub static PIECES: [Pieces; 2] = [
-    Pieces { table: PRODUCT_NAME_PIECES, of: &PRODUCTS, text: "product_name_fold" },
-    Pieces { table: PRODUCT_SKU_PIECES, of: &PRODUCTS, text: "sku_fold" },
+pub static PIECES: [Pieces; 3] = [
+    Pieces { table: PRODUCT_NAME_PIECES, of: &PRODUCTS, only: None, text: "product_name_fold" },
+    Pieces { table: PRODUCT_SKU_PIECES, of: &PRODUCTS, only: None, text: "sku_fold" },
+    Pieces { table: VARIANT_SKU_PIECES, of: &VARIANTS, only: FURTHER, text: "sku_fold" },
 ];
 /// The names of products.
 pub const PRODUCT_NAME_PIECES: &str = "shop_product_name_pieces";
 /// The SKUs of products.
 pub const PRODUCT_SKU_PIECES: &str = "shop_product_sku_pieces";
+/// The SKUs of further variants.
+pub const VARIANT_SKU_PIECES: &str = "shop_variant_sku_pieces";
 
 /// The table with the number of the latest recount, and with how often it has written. See
 /// `bulk::maintenance`.
@@ -208,18 +267,29 @@ pub static ORDERS: Records =
     Records { table: "shop_orders", key: "shop_order_id", floor: "orders" };
 static ADDRESSES: Records =
     Records { table: "shop_addresses", key: "shop_address_id", floor: "addresses" };
+/// Variants.
+pub static VARIANTS: Records =
+    Records { table: "shop_variants", key: "shop_variant_id", floor: "variants" };
+/// Those beside the master of their product.
+const FURTHER: Option<(&str, i64)> = Some(("is_master", 0));
+
+/// Refunds of orders.
+pub static ORDERREFUNDS: Records =
+    Records { table: "shop_orderrefunds", key: "shop_orderrefund_id", floor: "orderrefunds" };
 
 /// The counted records, in the order of the columns of [`SLOTS`].
-pub const COUNTED: [&Records; 3] = [&PRODUCTS, &ORDERS, &ADDRESSES];
+pub const COUNTED: [&Records; 5] = [&PRODUCTS, &ORDERS, &ADDRESSES, &VARIANTS, &ORDERREFUNDS];
 
 /// All tables. A write locks rows in this order, so that two writes cannot deadlock.
-pub const ALL: [&Aggregate; 15] = [
+pub const ALL: [&Aggregate; 17] = [
     &PRODUCT_COUNTS,
     &PRODUCT_COUNTS_BY_MANUFACTURER,
     &PRODUCT_COUNTS_BY_CATEGORY,
     &PRODUCT_COUNTS_BY_DAY,
     &PRODUCT_BLOCKS,
     &STOCK,
+    &VARIANT_STOCK,
+    &REFUNDS_BY_DAY,
     &ORDER_COUNTS,
     &ORDER_COUNTS_BY_USER,
     &ORDER_COUNTS_BY_DAY,
@@ -238,6 +308,7 @@ const COUNT: &[Sum] = &[Sum { column: "n", of: Addend::One }];
 pub static PRODUCT_COUNTS: Aggregate = Aggregate {
     table: "shop_product_counts",
     of: &PRODUCTS,
+    only: None,
     by: &[small("has_stock"), small("enabled"), small("visibility"), text("product_type", 64)],
     sums: COUNT,
 };
@@ -245,6 +316,7 @@ pub static PRODUCT_COUNTS: Aggregate = Aggregate {
 pub static PRODUCT_COUNTS_BY_MANUFACTURER: Aggregate = Aggregate {
     table: "shop_product_counts_by_manufacturer",
     of: &PRODUCTS,
+    only: None,
     by: &[or_zero("manufacturer_id"), small("enabled")],
     sums: COUNT,
 };
@@ -252,6 +324,7 @@ pub static PRODUCT_COUNTS_BY_MANUFACTURER: Aggregate = Aggregate {
 pub static PRODUCT_COUNTS_BY_CATEGORY: Aggregate = Aggregate {
     table: "shop_product_counts_by_category",
     of: &PRODUCTS,
+    only: None,
     by: &[or_zero("category_id"), small("enabled")],
     sums: COUNT,
 };
@@ -259,32 +332,45 @@ pub static PRODUCT_COUNTS_BY_CATEGORY: Aggregate = Aggregate {
 pub static PRODUCT_COUNTS_BY_DAY: Aggregate = Aggregate {
     table: "shop_product_counts_by_day",
     of: &PRODUCTS,
+    only: None,
     by: &[day("created_on")],
     sums: COUNT,
 };
 /// Products by block of keys.
 pub static PRODUCT_BLOCKS: Aggregate =
-    Aggregate { table: "shop_product_blocks", of: &PRODUCTS, by: BLOCKS, sums: COUNT };
-/// The stock, in groups that can be evaluated without reading a product.
+    Aggregate { table: "shop_product_blocks", of: &PRODUCTS, only: None, by: BLOCKS, sums: COUNT };
+/// The stock of products without further variants, in groups that can be evaluated without reading one.
 pub static STOCK: Aggregate = Aggregate {
     table: "shop_stock",
     of: &PRODUCTS,
-    by: &[
-        Group { column: "status", value: Value::StockStatus, room: ColumnType::Small },
-        Group { column: "quantity", value: Value::StockQuantity, room: ColumnType::Whole },
-    ],
-    sums: &[
-        Sum { column: "products", of: Addend::One },
-        Sum { column: "units", of: Addend::Whole("quantity") },
-        Sum { column: "value_2", of: Addend::WorthHigh },
-        Sum { column: "value_1", of: Addend::WorthMiddle },
-        Sum { column: "value_0", of: Addend::WorthLow },
-    ],
+    only: Some(("variant_count", 0)),
+    by: BY_STOCK,
+    sums: STOCK_SUMS,
 };
+/// The stock of variants in the same groups.
+pub static VARIANT_STOCK: Aggregate = Aggregate {
+    table: "shop_variant_stock",
+    of: &VARIANTS,
+    only: FURTHER,
+    by: BY_STOCK,
+    sums: STOCK_SUMS,
+};
+const BY_STOCK: &[Group] = &[
+    Group { column: "status", value: Value::StockStatus, room: ColumnType::Small },
+    Group { column: "quantity", value: Value::StockQuantity, room: ColumnType::Whole },
+];
+const STOCK_SUMS: &[Sum] = &[
+    Sum { column: "products", of: Addend::One },
+    Sum { column: "units", of: Addend::Whole("quantity") },
+    Sum { column: "value_2", of: Addend::WorthHigh },
+    Sum { column: "value_1", of: Addend::WorthMiddle },
+    Sum { column: "value_0", of: Addend::WorthLow },
+];
 /// Orders by status, payment and currency.
 pub static ORDER_COUNTS: Aggregate = Aggregate {
     table: "shop_order_counts",
     of: &ORDERS,
+    only: None,
     by: &[whole("order_state_id"), text("orderpayment_type", 255), text("currency_code", 3)],
     sums: COUNT,
 };
@@ -292,6 +378,7 @@ pub static ORDER_COUNTS: Aggregate = Aggregate {
 pub static ORDER_COUNTS_BY_USER: Aggregate = Aggregate {
     table: "shop_order_counts_by_user",
     of: &ORDERS,
+    only: None,
     by: &[whole("user_id"), whole("order_state_id")],
     sums: COUNT,
 };
@@ -299,16 +386,18 @@ pub static ORDER_COUNTS_BY_USER: Aggregate = Aggregate {
 pub static ORDER_COUNTS_BY_DAY: Aggregate = Aggregate {
     table: "shop_order_counts_by_day",
     of: &ORDERS,
+    only: None,
     by: &[day("created_on"), whole("order_state_id")],
     sums: COUNT,
 };
 /// Orders by block of keys.
 pub static ORDER_BLOCKS: Aggregate =
-    Aggregate { table: "shop_order_blocks", of: &ORDERS, by: BLOCKS, sums: COUNT };
+    Aggregate { table: "shop_order_blocks", of: &ORDERS, only: None, by: BLOCKS, sums: COUNT };
 /// The sums of the orders of a day.
 pub static SALES_BY_DAY: Aggregate = Aggregate {
     table: "shop_sales_by_day",
     of: &ORDERS,
+    only: None,
     by: &[day("created_on"), text("currency_code", 3), whole("order_state_id")],
     sums: &[
         Sum { column: "orders", of: Addend::One },
@@ -325,10 +414,24 @@ pub static SALES_BY_DAY: Aggregate = Aggregate {
         Sum { column: "tax_0", of: Addend::Low("order_tax") },
     ],
 };
+/// The sums of the refunds of a day, with those that undo others.
+pub static REFUNDS_BY_DAY: Aggregate = Aggregate {
+    table: "shop_refunds_by_day",
+    of: &ORDERREFUNDS,
+    only: None,
+    by: &[day("created_on"), text("currency_code", 3)],
+    sums: &[
+        Sum { column: "refunds", of: Addend::One },
+        Sum { column: "reversals", of: Addend::Whole("is_reversal") },
+        Sum { column: "amount_1", of: Addend::High("amount") },
+        Sum { column: "amount_0", of: Addend::Low("amount") },
+    ],
+};
 /// Orders by what a warehouse asks for.
 pub static FULFILMENT_COUNTS: Aggregate = Aggregate {
     table: "shop_fulfilment_counts",
     of: &ORDERS,
+    only: None,
     by: &[
         small("is_shippable"),
         text("fulfilment_state", 16),
@@ -341,6 +444,7 @@ pub static FULFILMENT_COUNTS: Aggregate = Aggregate {
 pub static ADDRESS_COUNTS: Aggregate = Aggregate {
     table: "shop_address_counts",
     of: &ADDRESSES,
+    only: None,
     by: &[or_zero("country_id")],
     sums: COUNT,
 };
@@ -348,17 +452,18 @@ pub static ADDRESS_COUNTS: Aggregate = Aggregate {
 pub static ADDRESS_COUNTS_BY_ZONE: Aggregate = Aggregate {
     table: "shop_address_counts_by_zone",
     of: &ADDRESSES,
+    only: None,
     by: &[or_zero("country_id"), or_zero("zone_id")],
     sums: COUNT,
 };
 /// Customers by block of keys.
 pub static ADDRESS_BLOCKS: Aggregate =
-    Aggregate { table: "shop_address_blocks", of: &ADDRESSES, by: BLOCKS, sums: COUNT };
+    Aggregate { table: "shop_address_blocks", of: &ADDRESSES, only: None, by: BLOCKS, sums: COUNT };
 
 /// The revisions of the days of orders.
 pub static DAY_REVISIONS: Revisions = Revisions {
-    table: "shop_turns_by_day",
-    column: "turn",
+    table: "shop_revisions_by_day",
+    column: "revision",
     of: &ORDERS,
     day_of: "created_on",
     watched: &[
@@ -370,7 +475,14 @@ pub static DAY_REVISIONS: Revisions = Revisions {
         "user_email_fold",
     ],
     parts: ("shop_orderitems", "order_key"),
-    watched_of_parts: &["order_key", "product_id", "orderitem_quantity", "orderitem_finalprice"],
+    watched_of_parts: &[
+        "order_key",
+        "product_id",
+        "orderitem_quantity",
+        "orderitem_finalprice",
+        "refunded_quantity",
+        "refunded_amount",
+    ],
 };
 
 const BLOCKS: &[Group] = &[Group { column: "block", value: Value::Block, room: ColumnType::Whole }];
@@ -415,7 +527,7 @@ impl Aggregate {
         let by = self.by.iter().flat_map(|group| group.value.reads(group.column));
         let sums = self.sums.iter().flat_map(|sum| sum.of.reads());
         let mut reads = Vec::new();
-        for column in by.chain(sums) {
+        for column in self.only.map(|(column, _)| column).into_iter().chain(by).chain(sums) {
             if !reads.contains(&column) {
                 reads.push(column);
             }
@@ -424,7 +536,7 @@ impl Aggregate {
     }
 }
 
-/// The columns that determine the stock status of a product.
+/// The columns that determine the stock status of a product or variant.
 pub const STOCK_STATUS: [&str; 4] = ["manage_stock", "quantity", "min_out_qty", "notify_qty"];
 
 impl Value {

@@ -3,7 +3,9 @@
 
 pub mod field;
 pub mod kept;
+pub mod meta;
 pub mod moment;
+pub mod options;
 pub mod parameters;
 pub mod question;
 pub mod record;
@@ -11,4 +13,5 @@ pub mod registry;
 pub mod relation;
 pub mod resource;
 pub mod selection;
+pub mod table;
 pub mod value;

@@ -42,6 +42,10 @@ the status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}
 
 {{ comment }}
 {% endif %}
+{% for item in backordered %}
+
+Not in stock, and sent later: {{ item.quantity }} x {{ item.name or item.sku }}
+{% endfor %}
 
 Total: {{ order_total }} {{ currency_code }}
 {% if tracking_url %}
@@ -114,10 +118,15 @@ pub struct Parameters {
     /// Whether clients must send `If-Match` with a PATCH or DELETE.
     #[serde(deserialize_with = "flag")]
     pub require_if_match: bool,
+    /// Whether clients must send `Idempotency-Key` with a refund.
+    #[serde(deserialize_with = "flag")]
+    pub require_refund_key: bool,
     /// How many days the key and the answer of a write are kept.
     pub idempotency_days: i64,
     /// How many days deletions are kept in the feed of changes.
     pub change_days: i64,
+    /// How many lines of an import are written in one transaction at most.
+    pub import_lines: i64,
     /// All parameters with their values, as clients see them: without the values of secrets.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
@@ -210,7 +219,8 @@ pub fn declared() -> Vec<Parameter> {
             DEFAULT_TEXT,
             "The template of the text of mails about orders. It may use store_name, order_id, \
              created_on, status, comment, first_name, last_name, email, order_total, \
-             currency_code, and of the latest parcel tracking_id, carrier and tracking_url.",
+             currency_code, of the latest parcel tracking_id, carrier and tracking_url, and \
+             backordered, each with quantity, sku and name.",
         )
         .max_length(20_000),
         Parameter::new(
@@ -251,6 +261,13 @@ pub fn declared() -> Vec<Parameter> {
              the change of another one unknowingly.",
         ),
         Parameter::new(
+            "require_refund_key",
+            Flag,
+            0,
+            "Whether a refund and its reversal must have the header Idempotency-Key, so that none is \
+             recorded twice.",
+        ),
+        Parameter::new(
             "idempotency_days",
             Integer,
             7,
@@ -267,6 +284,15 @@ pub fn declared() -> Vec<Parameter> {
         )
         .at_least(1)
         .at_most(3_650),
+        Parameter::new(
+            "import_lines",
+            Integer,
+            500,
+            "How many lines of an import are written in one transaction at most. More of them take less \
+             time, and other writes wait longer.",
+        )
+        .at_least(1)
+        .at_most(10_000),
     ]
 }
 

@@ -1,6 +1,8 @@
 //! Queries to the database as plain data: a page of records, and the checks of a record before it
 //! is written. Independent of how they are executed.
 
+use std::hash::{Hash, Hasher};
+
 use super::field::Field;
 use super::relation::Relation;
 use super::resource::{Order, Part, Resource, Unique};
@@ -33,9 +35,8 @@ impl Shape {
     ) -> impl Iterator<Item = (usize, &'static Field)> + Clone + use<> {
         let (listed, hidden, meta) =
             (resource.list.len(), resource.list.len() + resource.detail.len(), resource.meta);
-        let needed = move |field: &Field| {
-            field.relationship().is_some() || meta.is_some_and(|name| field.name == name)
-        };
+        let needed =
+            move |field: &Field| field.relationship().is_some() || meta.contains(&field.name);
         resource.fields().enumerate().filter(move |(position, field)| match self {
             Shape::Detail => true,
             _ if *position >= hidden => needed(field),
@@ -107,7 +108,12 @@ impl Page {
     pub fn measured(&self) -> impl Iterator<Item = (usize, &'static Field)> + use<> {
         let columns =
             self.columns().take(if self.most_bytes == usize::MAX { 0 } else { usize::MAX });
-        columns.enumerate().filter(|(_, field)| field.kind.is_long()).map(|(at, of)| (at + 1, of))
+        // What is computed is short enough, and would be computed twice.
+        let is_measured = |field: &Field| field.kind.is_long() && field.computed.is_none();
+        columns
+            .enumerate()
+            .filter(move |(_, field)| is_measured(field))
+            .map(|(at, of)| (at + 1, of))
     }
 
     /// Whether its order is that of changes; `None` if it is not limited to changed records.
@@ -267,4 +273,41 @@ pub enum Check {
         /// The key of a record that may have them.
         except: i64,
     },
+}
+
+/// Two checks are equal if they have the same answer, whichever field asks.
+impl PartialEq for Check {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Exists { target, column, value, within, .. },
+                Self::Exists {
+                    target: others, column: theirs, value: another, within: beside, ..
+                },
+            ) => (target.kind, column, value, within) == (others.kind, theirs, another, beside),
+            (
+                Self::Free { resource, unique, values, except },
+                Self::Free { resource: others, unique: theirs, values: another, except: beside },
+            ) => {
+                (resource.kind, unique.fields, values, except)
+                    == (others.kind, theirs.fields, another, beside)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Check {}
+
+impl Hash for Check {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Exists { target, column, value, within, .. } => {
+                (target.kind, column, value, within).hash(state);
+            }
+            Self::Free { resource, unique, values, except } => {
+                (resource.kind, unique.fields, values, except).hash(state);
+            }
+        }
+    }
 }

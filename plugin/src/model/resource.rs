@@ -1,14 +1,17 @@
 //! Resources as plain data: the description of each kind of record. Independent of how they are
 //! served or stored.
 
+use std::fmt;
+
 use super::field::{Access, Field, Handle};
 use super::kept::Aggregate;
+use super::meta::DerivedMeta;
 use super::selection::MAX_FIELDS;
 use super::value::Cell;
 use crate::error::Error;
 
 /// The description of a kind of record that clients read and write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Resource {
     /// The JSON:API type, which is also the path segment and the name of the asset.
     pub kind: &'static str,
@@ -22,6 +25,8 @@ pub struct Resource {
     pub table: &'static str,
     /// The primary key: a column, and the first attribute.
     pub key: &'static str,
+    /// The field with the name by which tables of other records refer to one, if it has such.
+    pub named_by: Option<&'static str>,
     /// The fields that a list shows after the key, in order.
     pub list: &'static [Field],
     /// The additional fields that a single record shows, in order.
@@ -40,8 +45,12 @@ pub struct Resource {
     pub below: Option<(&'static str, &'static str)>,
     /// Whether the primary key is the first attribute.
     pub shows_key: bool,
-    /// A hidden column that each resource object has in its `meta`.
-    pub meta: Option<&'static str>,
+    /// Hidden columns that each resource object has in its `meta` where they are set.
+    pub meta: &'static [&'static str],
+    /// The same of resource objects with all fields only.
+    pub detail_meta: &'static [&'static str],
+    /// What these have in their `meta` that follows from columns.
+    pub derived_meta: Option<&'static DerivedMeta>,
     /// Columns that no document shows: input that a body may give beside the attributes, and
     /// columns that only the store sets.
     pub hidden: &'static [Field],
@@ -83,6 +92,13 @@ pub struct Resource {
     pub storage: Storage,
 }
 
+/// By its name alone: a whole and its parts refer to each other.
+impl fmt::Debug for Resource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Resource").field(&self.view.unwrap_or(self.kind)).finish()
+    }
+}
+
 impl Resource {
     /// The defaults that most resources share; a resource's file names only its differences.
     pub const CRUD: Resource = Resource {
@@ -92,6 +108,7 @@ impl Resource {
         singular: "",
         table: "",
         key: "",
+        named_by: None,
         list: &[],
         detail: &[],
         crud: true,
@@ -100,7 +117,9 @@ impl Resource {
         listed_at: None,
         below: None,
         shows_key: true,
-        meta: None,
+        meta: &[],
+        detail_meta: &[],
+        derived_meta: None,
         hidden: &[],
         joins: &[],
         order: Order::KEY,
@@ -144,8 +163,13 @@ impl Resource {
             }
             at += 1;
         }
-        if let Some(field) = self.meta {
-            assert!(self.has(field), "the meta names no field");
+        if let Some(name) = self.named_by {
+            assert!(self.has(name), "the name of a record is no field");
+        }
+        assert!(self.has_all(self.meta), "the meta names no field");
+        assert!(self.has_all(self.detail_meta), "the meta of details names no field");
+        if let Some(derived) = self.derived_meta {
+            assert!(self.has_all(derived.from), "the derived meta is from no field");
         }
         if let Some(whole) = self.part_of {
             assert!(self.has(whole.by.field.name), "a part names no field with its whole");
@@ -232,7 +256,7 @@ impl Resource {
 
     /// Whether its list can be limited to what has changed since a moment.
     pub fn lists_changes(&self) -> bool {
-        self.crud && self.is_followed()
+        (self.crud || self.listed_at == Some(self.kind)) && self.is_followed()
     }
 
     /// All fields after the key: those of lists, those of single records, then the hidden ones.
@@ -326,6 +350,8 @@ pub struct PartOf {
 pub struct Storage {
     /// Tables of kept counts that may give the total of a list.
     pub counts: &'static [&'static Aggregate],
+    /// A query of the total of a list without conditions, from counts of other tables.
+    pub everything: Option<&'static str>,
     /// Tables of kept counts that locate a page far down a list.
     pub steps: &'static [&'static Aggregate],
     /// Indexes on one or more filters followed by an order. The indexes for each order without
@@ -336,12 +362,32 @@ pub struct Storage {
     /// Fields and the tables with the pieces of their texts, for an engine without a substring
     /// index.
     pub pieces: &'static [(&'static str, &'static str)],
+    /// Records that neither of these tables has.
+    pub shared: Option<&'static SharedTexts>,
+}
+
+/// Records whose texts are those of records of another resource, in whose tables they are found.
+#[derive(Debug)]
+pub struct SharedTexts {
+    /// The other resource. Its fields have the same names.
+    pub with: &'static Resource,
+    /// The column that refers to one of its records.
+    pub by: &'static str,
+    /// The column that determines which records share their texts, and its value.
+    pub only: (&'static str, i64),
 }
 
 impl Storage {
     /// A table that stays small.
-    pub const PLAIN: Storage =
-        Storage { counts: &[], steps: &[], indexes: &[], search: None, pieces: &[] };
+    pub const PLAIN: Storage = Storage {
+        counts: &[],
+        everything: None,
+        steps: &[],
+        indexes: &[],
+        search: None,
+        pieces: &[],
+        shared: None,
+    };
 }
 
 /// The order of a list. Ties are broken by the primary key in the same direction.

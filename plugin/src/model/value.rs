@@ -54,6 +54,11 @@ pub enum Kind {
     Json,
     /// A list of JSON objects that the store has written, with these members.
     JsonList(&'static [(&'static str, Kind)]),
+    /// A JSON object that the store has written, with these members.
+    JsonObject(&'static [(&'static str, Kind)]),
+    /// A JSON object that the store has written, with a member for each of some records by its key: an object with
+    /// these members.
+    JsonByKey(&'static [(&'static str, Kind)]),
     /// The key of a record of the resource of this kind.
     Key(&'static str),
     /// The code that identifies a record of the resource of this kind: the value of one of its text
@@ -117,7 +122,7 @@ impl Kind {
                 // it.
                 None => Value::Text(text),
             },
-            (Kind::Json | Kind::JsonList(_), Value::Text(text)) => Value::Json(text),
+            (kind, Value::Text(text)) if kind.is_json() => Value::Json(text),
             (_, value) => value,
         }
     }
@@ -126,8 +131,13 @@ impl Kind {
     pub const fn is_long(self) -> bool {
         match self {
             Kind::Text { max, .. } => max > 4_096,
-            _ => matches!(self, Kind::Json | Kind::JsonList(_) | Kind::Ids),
+            _ => self.is_json() || matches!(self, Kind::Ids),
         }
+    }
+
+    /// Whether it is JSON.
+    pub const fn is_json(self) -> bool {
+        matches!(self, Kind::Json | Kind::JsonList(_) | Kind::JsonObject(_) | Kind::JsonByKey(_))
     }
 
     /// Whether the text has a case-folded copy, which is used for sorting and searching.
@@ -288,6 +298,16 @@ impl Cell<'_> {
             Cell::Text(text) => Ok(text),
             Cell::Null => Err(Error::column(column, "text", "NULL")),
             Cell::Int(_) => Err(Error::column(column, "text", "a number")),
+        }
+    }
+
+    /// A value as it is stored.
+    pub fn of(value: &Value) -> Cell<'_> {
+        match value {
+            Value::Null => Cell::Null,
+            Value::Int(number) | Value::Decimal { units: number, .. } => Cell::Int(*number),
+            Value::Text(text) | Value::Json(text) => Cell::Text(text.into()),
+            Value::Moment(moment) => Cell::Text(moment::render(*moment).into()),
         }
     }
 

@@ -28,10 +28,10 @@ const MOST_DAYS: i64 = 366;
 
 /// The days of a range with orders that count, each with its revision.
 const REVISIONS: &str = "\
-    SELECT n.day AS c0, coalesce(t.turn, 0) AS c1 FROM (SELECT day FROM shop_order_counts_by_day \
+    SELECT n.day AS c0, coalesce(r.revision, 0) AS c1 FROM (SELECT day FROM shop_order_counts_by_day \
     WHERE day >= ? AND day <= ? AND order_state_id IN (?) GROUP BY day HAVING sum(n) > 0) n \
-    LEFT JOIN (SELECT day, sum(turn) AS turn FROM shop_turns_by_day \
-    WHERE day >= ? AND day <= ? GROUP BY day) t ON t.day = n.day";
+    LEFT JOIN (SELECT day, sum(revision) AS revision FROM shop_revisions_by_day \
+    WHERE day >= ? AND day <= ? GROUP BY day) r ON r.day = n.day";
 
 /// The part of a report that comes from some orders, which can be added to the part from others.
 pub(crate) trait Line: Clone {
@@ -194,7 +194,7 @@ async fn revisions(
         };
         let day = moment::day(day.text("day")?);
         let day = day.ok_or_else(|| Error::column("day", "a day", "text"))?;
-        Ok((day, revision.int("turn")?))
+        Ok((day, revision.int("revision")?))
     };
     rows.rows()?.into_iter().map(revision).collect()
 }

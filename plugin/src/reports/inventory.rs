@@ -1,15 +1,16 @@
-//! The stock of each product, the lowest first. Independent of days.
+//! The stock of each product, and of each variant of one that has it in these; the lowest first. Independent of
+//! days.
 
 use serde_json::{Map, Value as Json};
 
 use super::amounts::amount;
 use super::asked::{ASKED, Asked};
 use crate::error::Error;
-use crate::model::field::{Field, choice, count, flag, int, money, quantity, text};
-use crate::model::question::{Page, Shape};
-use crate::model::resource::{Order, Report, Resource};
+use crate::model::field::{choice, count, int, money, quantity, text};
+use crate::model::options;
+use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
-use crate::sql::Table;
+use crate::sql::{Table, in_stock};
 use crate::store::Store;
 use crate::wire::document::attributes;
 
@@ -18,6 +19,7 @@ pub(crate) static REPORT: Report = Report {
     of: &ASKED,
     row: &[
         int("product_id"),
+        int("shop_variant_id").nullable(),
         text("sku", 255),
         text("name", 255),
         int("quantity"),
@@ -40,17 +42,6 @@ pub(crate) static REPORT: Report = Report {
 
 const STATUSES: &[&str] = &["in_stock", "low_stock", "out_of_stock", "unmanaged"];
 
-/// The fields that it reads of each product, after the key.
-pub(crate) const STOCK: &[Field] = &[
-    text("sku", 255),
-    text("product_name", 255),
-    int("quantity"),
-    quantity("notify_qty").nullable(),
-    quantity("min_out_qty").nullable(),
-    flag("manage_stock"),
-    money("price"),
-];
-
 /// One item, in units of 10^-5.
 const ONE: i64 = 100_000;
 
@@ -68,57 +59,61 @@ const TOTALS: &str = "\
     SELECT s.status AS c0, sum(s.products) AS c1, sum(s.units) AS c2, sum(s.value_2) AS c3, \
     sum(s.value_1) AS c4, sum(s.value_0) AS c5 FROM (SELECT products, units, value_2, value_1, \
     value_0, CASE WHEN status < 4 THEN status WHEN quantity <= ? THEN 2 ELSE 3 END AS status \
-    FROM shop_stock) s GROUP BY s.status";
+    FROM (SELECT status, quantity, products, units, value_2, value_1, value_0 FROM shop_stock \
+    UNION ALL SELECT status, quantity, products, units, value_2, value_1, value_0 \
+    FROM shop_variant_stock) kept) s GROUP BY s.status";
 /// The statuses by the numbers under which they are kept.
 const KEPT: [&str; 4] = ["unmanaged", "out_of_stock", "low_stock", "in_stock"];
 
-/// The document of the report, for products read through this resource, whose list is [`STOCK`].
+/// The document of the report.
 ///
 /// # Errors
 /// Database errors, and when a sum is too large to be represented.
-pub(crate) async fn show(
-    asked: &Asked,
-    store: &Store,
-    stock: &'static Resource,
-) -> Result<Vec<u8>, Error> {
-    let page = Page {
-        resource: stock,
-        shape: Shape::List,
-        conditions: Vec::new(),
-        order: Order { field: Some("quantity"), descending: false },
-        offset: asked.listing.offset,
-        after: None,
-        limit: asked.listing.limit,
-        most_bytes: usize::MAX,
-    };
+pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error> {
     let low = asked.low_stock.saturating_mul(ONE);
     // Both are read in one snapshot.
     let mut transaction = store.begin_read().await?;
-    let products = transaction.page(&page).await?;
+    let listing = &asked.listing;
+    let held = transaction.table(in_stock(listing.offset, listing.limit)).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];
     let sums = transaction.table(Table::new(TOTALS, binds, COLUMNS)).await?;
     transaction.end();
 
     let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
-    for row in products.rows()? {
-        let [key, _, _, quantity, notify, out, managed, price] = &row[..] else {
+    for row in held.rows()? {
+        let [product, variant, sku, name, options, quantity, notify, out, managed, price] =
+            &row[..]
+        else {
             return Err(Error::Contract("a row of what is in stock has other columns"));
         };
-        let quantity = i128::from(quantity.int("quantity")?);
-        let notify = notify.optional_int("notify_qty")?.unwrap_or(low);
-        // Without a limit of its own, a product is out of stock when nothing is left.
+        let pieces = i128::from(quantity.int("quantity")?);
+        let units = pieces * i128::from(ONE);
+        let least = notify.optional_int("notify_qty")?.unwrap_or(low);
+        // Without a limit of its own, it is out of stock when nothing is left.
         let out = out.optional_int("min_out_qty")?.unwrap_or(0);
-        let pieces = quantity * i128::from(ONE);
         let status = match managed.int("manage_stock")? {
             0 => "unmanaged",
-            _ if pieces <= i128::from(out) => "out_of_stock",
-            _ if pieces <= i128::from(notify) => "low_stock",
+            _ if units <= i128::from(out) => "out_of_stock",
+            _ if units <= i128::from(least) => "low_stock",
             _ => "in_stock",
         };
-        let value = amount(quantity * i128::from(price.int("price")?));
-        let worth = [Cell::Text(status.into()), value];
-        let cells = [&row[..5], &worth].concat();
-        let id = format!("inventory-{}", key.int("shop_product_id")?);
+        let value = amount(pieces * i128::from(price.int("price")?));
+        let mut id = format!("inventory-{}", product.int("product_id")?);
+        let mut name = name.text("name")?.to_owned();
+        if let Some(variant) = variant.optional_int("shop_variant_id")? {
+            id = format!("{id}-{variant}");
+            name = options::named(&name, options.text("options")?)?;
+        }
+        let cells = [
+            product.clone(),
+            variant.clone(),
+            sku.clone(),
+            Cell::Text(name.into()),
+            quantity.clone(),
+            notify.clone(),
+            Cell::Text(status.into()),
+            value,
+        ];
         rows.push((id, attributes(REPORT.row, &cells)?));
     }
 
@@ -138,8 +133,9 @@ pub(crate) async fn show(
             value += one * i128::from(part.int(column)?);
         }
     }
+    let total = counts.iter().sum();
     let counts = counts.map(Cell::Int);
     let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();
     let totals = attributes(REPORT.totals, &cells)?;
-    asked.document(&rows, products.total(), vec![("totals", totals.into())])
+    asked.document(&rows, total, vec![("totals", totals.into())])
 }

@@ -30,8 +30,17 @@ pub(crate) static REPORT: Report = Report {
         money("revenue"),
         money("average_price"),
         int("stock").nullable(),
+        count("refunded_quantity"),
+        money("refunded_amount"),
     ],
-    totals: &[CURRENCY_CODE, count("quantity_sold"), count("orders"), money("revenue")],
+    totals: &[
+        CURRENCY_CODE,
+        count("quantity_sold"),
+        count("orders"),
+        money("revenue"),
+        count("refunded_quantity"),
+        money("refunded_amount"),
+    ],
     of_days: true,
     by_currency: true,
     previous: false,
@@ -46,6 +55,9 @@ pub(crate) struct Sold {
     quantity: i64,
     orders: i64,
     revenue: i128,
+    /// What refunds have of the items, with tax.
+    returned: i64,
+    refunded: i128,
     /// The key of the latest item.
     latest: i64,
 }
@@ -58,11 +70,14 @@ enum Of {
 }
 
 /// The columns: 0 for a product or 1 for the whole currency; the product, or the number of
-/// products; the currency; the sums, that of money in two parts; and the key of the latest item.
+/// products; the currency; the sums, those of money in two parts; and the key of the latest item.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::COUNT,
     Kind::WORD,
+    Kind::COUNT,
+    Kind::COUNT,
+    Kind::COUNT,
     Kind::COUNT,
     Kind::COUNT,
     Kind::COUNT,
@@ -76,7 +91,8 @@ macro_rules! sold {
         concat!(
             "WITH k AS (SELECT i.product_id, o.currency_code, sum(i.orderitem_quantity) AS quantity, \
              count(DISTINCT i.order_key) AS orders, {high i.orderitem_finalprice} AS revenue_1, \
-             {low i.orderitem_finalprice} AS revenue_0, max(i.shop_orderitem_id) AS latest \
+             {low i.orderitem_finalprice} AS revenue_0, sum(i.refunded_quantity) AS returned, \
+             {high i.refunded_amount} AS refunded_1, {low i.refunded_amount} AS refunded_0, max(i.shop_orderitem_id) AS latest \
              FROM shop_orders o JOIN shop_orderitems i ON i.order_key = o.shop_order_id \
              WHERE o.created_on >= ? AND o.created_on <= ? AND o.order_state_id IN (?) \
              GROUP BY i.product_id, o.currency_code), \
@@ -92,14 +108,28 @@ macro_rules! sold {
 impl Line for Sold {
     const TEXT: &'static str = sold!(
         "SELECT 0 AS c0, product_id AS c1, currency_code AS c2, quantity AS c3, orders AS c4, \
-         revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
-         UNION ALL SELECT 1, 0, currency_code, 0, orders, 0, 0, 0 FROM n"
+         revenue_1 AS c5, revenue_0 AS c6, returned AS c7, refunded_1 AS c8, refunded_0 AS c9, \
+         latest AS c10 FROM k \
+         UNION ALL SELECT 1, 0, currency_code, 0, orders, 0, 0, 0, 0, 0, 0 FROM n"
     );
     const RANGES: usize = 2;
     const COLUMNS: &'static [Kind] = COLUMNS;
 
     fn read(row: &[Cell<'_>], words: &mut Words) -> Result<Self, Error> {
-        let [whole, product, currency, quantity, orders, high, low, latest] = row else {
+        let [
+            whole,
+            product,
+            currency,
+            quantity,
+            orders,
+            revenue_1,
+            revenue_0,
+            returned,
+            refunded_1,
+            refunded_0,
+            latest,
+        ] = row
+        else {
             return Err(Error::Contract("a row of what was sold has other columns"));
         };
         Ok(Self {
@@ -110,7 +140,9 @@ impl Line for Sold {
             currency: words.get(currency.text("currency_code")?),
             quantity: quantity.int("quantity")?,
             orders: orders.int("orders")?,
-            revenue: wide(high.int("revenue_1")?, low.int("revenue_0")?),
+            revenue: wide(revenue_1.int("revenue_1")?, revenue_0.int("revenue_0")?),
+            returned: returned.int("returned")?,
+            refunded: wide(refunded_1.int("refunded_1")?, refunded_0.int("refunded_0")?),
             latest: latest.int("latest")?,
         })
     }
@@ -123,6 +155,8 @@ impl Line for Sold {
         add(&mut self.quantity, other.quantity)?;
         add(&mut self.orders, other.orders)?;
         self.revenue += other.revenue;
+        add(&mut self.returned, other.returned)?;
+        self.refunded += other.refunded;
         self.latest = self.latest.max(other.latest);
         Ok(())
     }
@@ -132,12 +166,16 @@ impl Ranked for Sold {
     /// The rows of the page, and for each currency the number of products and the sums.
     const PAGE: &'static str = sold!(
         "SELECT page.* FROM (SELECT 0 AS c0, product_id AS c1, currency_code AS c2, \
-         quantity AS c3, orders AS c4, revenue_1 AS c5, revenue_0 AS c6, latest AS c7 FROM k \
+         quantity AS c3, orders AS c4, revenue_1 AS c5, revenue_0 AS c6, returned AS c7, \
+         refunded_1 AS c8, refunded_0 AS c9, latest AS c10 FROM k \
          ORDER BY revenue_1 DESC, revenue_0 DESC, coalesce(product_id, 0), currency_code \
          LIMIT ? OFFSET ?) page \
          UNION ALL SELECT 1, g.products, g.currency_code, g.quantity, n.orders, g.revenue_1, \
-         g.revenue_0, 0 FROM (SELECT currency_code, count(*) AS products, sum(quantity) AS quantity, \
-         sum(revenue_1) AS revenue_1, sum(revenue_0) AS revenue_0 FROM k GROUP BY currency_code) g \
+         g.revenue_0, g.returned, g.refunded_1, g.refunded_0, 0 \
+         FROM (SELECT currency_code, count(*) AS products, sum(quantity) AS quantity, \
+         sum(revenue_1) AS revenue_1, sum(revenue_0) AS revenue_0, sum(returned) AS returned, \
+         sum(refunded_1) AS refunded_1, sum(refunded_0) AS refunded_0 \
+         FROM k GROUP BY currency_code) g \
          JOIN n ON n.currency_code = g.currency_code"
     );
 
@@ -201,7 +239,7 @@ pub(crate) async fn show(
         else {
             return Err(Error::Contract("a sold item is missing"));
         };
-        let Sold { quantity, orders, revenue, .. } = *sold;
+        let Sold { quantity, orders, revenue, returned, refunded, .. } = *sold;
         let (product, key) = match sold.of {
             Of::Product(Some(product)) => (Cell::Int(product), product.to_string()),
             _ => (Cell::Null, "none".to_owned()),
@@ -217,13 +255,21 @@ pub(crate) async fn show(
             amount(revenue),
             amount(average(revenue, quantity, decimals)),
             stock.clone(),
+            Cell::Int(returned),
+            amount(refunded),
         ];
         let id = format!("products-{key}-{}", sold.currency);
         rows.push((id, attributes(REPORT.row, &cells)?));
     }
     let mut totals: Vec<Map<String, Json>> = Vec::new();
     for (_, total) in &sold.totals {
-        let sums = [Cell::Int(total.quantity), Cell::Int(total.orders), amount(total.revenue)];
+        let sums = [
+            Cell::Int(total.quantity),
+            Cell::Int(total.orders),
+            amount(total.revenue),
+            Cell::Int(total.returned),
+            amount(total.refunded),
+        ];
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }

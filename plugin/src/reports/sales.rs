@@ -8,7 +8,7 @@ use super::amounts::{CURRENCY_CODE, amount, average, wide};
 use super::asked::{ASKED, Asked};
 use super::period::{Range, Unit};
 use crate::error::Error;
-use crate::model::field::{Field, count, money, signed_money, text};
+use crate::model::field::{Field, count, int, money, signed_money, text};
 use crate::model::moment;
 use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
@@ -20,7 +20,7 @@ pub(crate) static REPORT: Report = Report {
     view: "reports.sales",
     of: &ASKED,
     row: ROW,
-    totals: ROW.split_at(PERIOD).1,
+    totals: TOTALS,
     of_days: true,
     by_currency: true,
     previous: true,
@@ -40,11 +40,25 @@ const ROW: &[Field] = &[
     signed_money("net_sales"),
     signed_money("average_order_value"),
 ];
-/// How many of the fields name the period, which the sums of the whole range do without.
-const PERIOD: usize = 2;
+/// The sums of a range, and what was given back in it, whenever it was ordered and whatever status the order has.
+const TOTALS: &[Field] = &[
+    CURRENCY_CODE,
+    count("orders"),
+    count("items_sold"),
+    money("gross_sales"),
+    money("discounts"),
+    money("refunds"),
+    money("shipping"),
+    money("tax"),
+    signed_money("net_sales"),
+    signed_money("average_order_value"),
+    signed_money("refunds_made"),
+    int("refunds_count"),
+];
 
 /// The columns of the result: the range, its period, the currency and its decimals, and the sums,
-/// those of amounts in two parts each.
+/// those of amounts in two parts each. What was given back has the parts 2 and 3, its number in the place of the
+/// orders, and its amount in that of the refunds.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
     Kind::WORD,
@@ -94,7 +108,13 @@ macro_rules! sales_by {
              sum(s.tax_1), sum(s.tax_0) \
              FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
-             GROUP BY s.currency_code HAVING sum(s.orders) > 0) g \
+             GROUP BY s.currency_code HAVING sum(s.orders) > 0 \
+             UNION ALL SELECT 2, '', r.currency_code, sum(r.refunds) - 2 * sum(r.reversals), \
+             0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), 0, 0, 0, 0 \
+             FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code \
+             UNION ALL SELECT 3, '', r.currency_code, sum(r.refunds) - 2 * sum(r.reversals), \
+             0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), 0, 0, 0, 0 \
+             FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code) g \
              LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code"
         )
     };
@@ -122,10 +142,9 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
         let id = format!("sales-{unit}-{from}-{currency}");
         rows.push((id, attributes(REPORT.row, &cells)?));
     }
-    let totals = totals(&sales.total, currencies.iter().copied())?;
+    let totals = totals(&sales.total, &sales.made, &currencies)?;
     // Currencies of this range that did not occur in the preceding one are shown there, too.
-    let before = sales.before.keys().map(String::as_str).chain(currencies);
-    let previous = self::totals(&sales.before, before.collect::<BTreeSet<_>>().into_iter())?;
+    let previous = self::totals(&sales.before, &sales.made_before, &currencies)?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
     asked.document(&rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
 }
@@ -136,6 +155,9 @@ pub(crate) struct Sales {
     pub(crate) periods: Vec<Period>,
     total: ByCurrency,
     before: ByCurrency,
+    /// What was given back in the range, and in the preceding one.
+    made: BTreeMap<String, Made>,
+    made_before: BTreeMap<String, Made>,
     /// The store's own currency.
     own: String,
 }
@@ -147,6 +169,13 @@ pub(crate) struct Period {
 }
 
 type ByCurrency = BTreeMap<String, Sums>;
+
+/// The refunds of a range, less those that were undone in it.
+#[derive(Clone, Copy, Default)]
+struct Made {
+    count: i64,
+    amount: i128,
+}
 
 impl Sales {
     /// # Errors
@@ -165,7 +194,9 @@ impl Sales {
         let [from, to] = days(Some(asked.range)).map(|day| vec![Value::Text(day)]);
         let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
         let statuses = || asked.statuses.clone();
-        let binds = vec![from, to, statuses(), before_from, before_to, statuses()];
+        let (range, before) = (vec![from, to], vec![before_from, before_to]);
+        let orders = [range.clone(), vec![statuses()], before.clone(), vec![statuses()]];
+        let binds = orders.into_iter().chain([range, before]).flatten().collect();
         let cells = store.table(Table::new(text, binds, COLUMNS)).await?;
 
         let periods = asked.periods()?.into_iter();
@@ -173,6 +204,8 @@ impl Sales {
             periods: periods.map(|range| Period { range, sums: ByCurrency::new() }).collect(),
             total: ByCurrency::new(),
             before: ByCurrency::new(),
+            made: BTreeMap::new(),
+            made_before: BTreeMap::new(),
             own: asked.currency.clone(),
         };
         let rows = cells.rows()?;
@@ -202,9 +235,21 @@ impl Sales {
         };
         let currency = currency.text("currency_code")?;
         let sums = Sums::of_row(sums)?;
-        if part.int("part")? == 1 {
-            self.before.insert(currency.to_owned(), sums);
-            return Ok(());
+        let made = Made { count: sums.orders, amount: sums.refund };
+        match part.int("part")? {
+            0 => {}
+            1 => {
+                self.before.insert(currency.to_owned(), sums);
+                return Ok(());
+            }
+            2 => {
+                self.made.insert(currency.to_owned(), made);
+                return Ok(());
+            }
+            _ => {
+                self.made_before.insert(currency.to_owned(), made);
+                return Ok(());
+            }
         }
         const OTHER_PERIOD: Error = Error::Contract("a sum belongs to no requested period");
         let name = period.text("period")?;
@@ -230,8 +275,20 @@ fn sums_of(sums: &ByCurrency, currency: &str) -> Sums {
     sums.get(currency).copied().unwrap_or_default()
 }
 
-fn totals<'a>(sums: &ByCurrency, currencies: impl Iterator<Item = &'a str>) -> Result<Json, Error> {
-    let rows = currencies.map(|of| attributes(REPORT.totals, &sums_of(sums, of).cells(of)));
+/// The sums of these currencies, and of all others with sales or refunds.
+fn totals(
+    sums: &ByCurrency,
+    made: &BTreeMap<String, Made>,
+    currencies: &[&str],
+) -> Result<Json, Error> {
+    let others = sums.keys().chain(made.keys()).map(String::as_str);
+    let all: BTreeSet<&str> = currencies.iter().copied().chain(others).collect();
+    let rows = all.into_iter().map(|of| {
+        let Made { count, amount: given } = made.get(of).copied().unwrap_or_default();
+        let mut cells = sums_of(sums, of).cells(of);
+        cells.extend([amount(given), Cell::Int(count)]);
+        attributes(REPORT.totals, &cells)
+    });
     let rows: Vec<Map<String, Json>> = rows.collect::<Result<_, Error>>()?;
     Ok(rows.into())
 }

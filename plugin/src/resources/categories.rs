@@ -16,6 +16,7 @@ pub(crate) static CATEGORIES: Resource = Resource {
     singular: "category",
     table: "shop_categories",
     key: "id",
+    named_by: Some(PATH.field.name),
     list: &[TITLE.field, ALIAS.field, PUBLISHED.field, PARENT.field, LEVEL.field],
     detail: &[text("description", 65_535), PATH.field, text("language", 7).default_text("*")],
     unique: &[unique(&["alias", "parent_id"])],

@@ -8,6 +8,7 @@ pub(crate) static COUNTRIES: Resource = Resource {
     singular: "country",
     table: "shop_countries",
     key: "shop_country_id",
+    named_by: Some("country_isocode_2"),
     list: &[
         NAME.field,
         capitals("country_isocode_2", 2).required(),

@@ -8,6 +8,7 @@ pub(crate) static MANUFACTURERS: Resource = Resource {
     singular: "manufacturer",
     table: "shop_manufacturers",
     key: "shop_manufacturer_id",
+    named_by: Some("manufacturer_name"),
     list: &[text("manufacturer_name", 255).required(), flag("enabled"), int("ordering")],
     detail: &[text("manufacturer_desc", 65_535)],
     filters: &[search(&["manufacturer_name"]), equals("enabled")],

@@ -24,6 +24,8 @@ mod countries;
 mod coupons;
 mod currencies;
 mod customers;
+mod exports;
+mod imports;
 mod inventory;
 mod manufacturers;
 mod methods;
@@ -34,12 +36,12 @@ mod reports;
 mod stockmovements;
 mod taxprofiles;
 mod taxrates;
-mod variants;
 mod vouchermovements;
 mod vouchers;
 mod zones;
 
-pub use orders::{FULFIL, pick_list};
+pub(crate) use exports::exportable;
+pub use orders::{FULFIL, MAKE_REFUNDS, pick_list};
 
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
@@ -57,11 +59,15 @@ const ALL: &[Service] = &[
     coupons::SERVICE,
     currencies::SERVICE,
     Service::of(&customers::CUSTOMERS),
+    exports::SERVICE,
+    imports::FAULT_SERVICE,
+    imports::SERVICE,
     inventory::SERVICE,
     Service::of(&manufacturers::MANUFACTURERS),
     orders::FULFILMENT_SERVICE,
     orders::HISTORY_SERVICE,
     Service::of(&orders::ORDERITEMS),
+    orders::REFUND_SERVICE,
     orders::SERVICE,
     orderstatuses::SERVICE,
     Service::of(&methods::PAYMENTMETHODS),
@@ -72,7 +78,7 @@ const ALL: &[Service] = &[
     Service::of(&stockmovements::STOCKMOVEMENTS),
     Service::of(&taxprofiles::TAXPROFILES),
     Service::of(&taxrates::TAXRATES),
-    Service::of(&variants::VARIANTS),
+    products::VARIANT_SERVICE,
     Service::of(&vouchermovements::VOUCHERMOVEMENTS),
     vouchers::SERVICE,
     Service::of(&zones::ZONES),

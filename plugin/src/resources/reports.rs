@@ -2,7 +2,6 @@
 
 use host_interface::{Method, Response};
 
-use super::products::PRODUCTS;
 use crate::error::Error;
 use crate::model::resource::{Report, Resource};
 use crate::reports::{Asked, Show, customers, inventory, products, sales};
@@ -38,16 +37,12 @@ pub(super) const SERVICE: Service = Service {
         }),
         report("reports/inventory", "inventory", &inventory::REPORT, |call| {
             Box::pin(show(call, &inventory::REPORT, |asked, store, _| {
-                Box::pin(inventory::show(asked, store, &STOCK))
+                Box::pin(inventory::show(asked, store))
             }))
         }),
     ],
     ..Service::of(&REPORTS)
 };
-
-/// Products with the fields that the report on inventory reads.
-static STOCK: Resource =
-    Resource { list: inventory::STOCK, detail: &[], hidden: &[], versioned: false, ..PRODUCTS };
 
 const fn report(
     path: &'static str,

@@ -15,6 +15,7 @@ pub(crate) static STOCKMOVEMENTS: Resource = Resource {
     key: "entry_id",
     list: &[
         PRODUCT.field,
+        VARIANT.field,
         text("sku", 255),
         int("quantity_delta"),
         int("quantity_before"),
@@ -27,12 +28,10 @@ pub(crate) static STOCKMOVEMENTS: Resource = Resource {
     ],
     crud: false,
     order: Order { field: None, descending: true },
-    nested: &[Nested {
-        parent: "inventory",
-        segment: "ledger",
-        by: PRODUCT.field.name,
-        filters: &[],
-    }],
+    nested: &[
+        Nested { parent: "inventory", segment: "ledger", by: PRODUCT.field.name, filters: &[] },
+        Nested { parent: "variants", segment: "ledger", by: VARIANT.field.name, filters: &[] },
+    ],
     versioned: false,
     folds: false,
     permissions: Permissions::Of("inventory"),
@@ -42,6 +41,8 @@ pub(crate) static STOCKMOVEMENTS: Resource = Resource {
 
 /// Not a reference, which would keep the product from being deleted.
 const PRODUCT: Handle<i64> = int("product_id").number();
+/// The variant with the stock; unset where it is that of the product.
+const VARIANT: Handle<i64> = int("variant_id").nullable().number();
 
 /// Why the store itself has changed a quantity.
 pub(super) mod reason {
@@ -51,14 +52,22 @@ pub(super) mod reason {
     pub(crate) const STOCKED: &str = "stock record created";
     pub(crate) const UNSTOCKED: &str = "stock record removed";
     pub(crate) const ORDERED: &str = "order placed";
+    pub(crate) const REFUNDED: &str = "refund";
+    pub(crate) const REVERSED: &str = "refund reversed";
+    pub(crate) const TO_VARIANT: &str = "moved to a variant";
+    pub(crate) const FROM_VARIANT: &str = "moved from a variant";
+    pub(crate) const CREATED_VARIANT: &str = "variant created";
+    pub(crate) const REMOVED_VARIANT: &str = "variant removed";
 }
 
-/// A change of the quantity of a product.
+/// A change of the quantity of a product, or of a variant.
 #[derive(Clone, Debug)]
 pub(super) struct Movement {
     /// The key of the product.
     pub(super) product: i64,
-    /// Its SKU.
+    /// The key of the variant that has the stock, unless the product itself has it.
+    pub(super) variant: Option<i64>,
+    /// The SKU of the two that has the stock.
     pub(super) sku: String,
     /// The quantity before.
     pub(super) before: i64,
@@ -79,7 +88,12 @@ impl Movement {
         reason: &'static str,
     ) -> Self {
         let (sku, reason) = (sku.to_owned(), reason.to_owned());
-        Self { product, sku, before, after, reason, reference: String::new() }
+        Self { product, variant: None, sku, before, after, reason, reference: String::new() }
+    }
+
+    /// The movement of the stock of this variant.
+    pub(super) fn of_variant(self, key: i64) -> Self {
+        Self { variant: Some(key), ..self }
     }
 }
 
@@ -89,6 +103,7 @@ pub(super) async fn record(movements: Vec<Movement>, write: &mut Write<'_>) -> R
     let entries = moved.map(|movement| {
         [
             ("product_id", Value::Int(movement.product)),
+            ("variant_id", movement.variant.map_or(Value::Null, Value::Int)),
             ("sku", Value::Text(movement.sku)),
             ("quantity_delta", Value::Int(movement.after - movement.before)),
             ("quantity_before", Value::Int(movement.before)),

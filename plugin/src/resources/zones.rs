@@ -8,6 +8,7 @@ pub(crate) static ZONES: Resource = Resource {
     singular: "zone",
     table: "shop_zones",
     key: "shop_zone_id",
+    named_by: Some("zone_code"),
     list: &[
         NAME.field,
         identifier("zone_code", 32).required(),

@@ -1,8 +1,12 @@
 //! The store as one value, and a request to it. Independent of the operations on them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use host_interface::{Caller, Chunk, Denial, HostHandle, Method, Metric, Request, UserQuery, fact};
+use host_interface::{
+    Body, Caller, Chunk, Denial, HostHandle, Method, Metric, Request, UserQuery, fact,
+};
+
+use tokio::sync::Semaphore;
 
 use super::answers::{Answers, DEFAULT_LIMIT};
 use super::key_queue::{HeldKey, KeyQueue};
@@ -18,6 +22,9 @@ use crate::wire::draft::Draft;
 use crate::wire::object::LinkBase;
 use crate::wire::request;
 use crate::wire::view::View;
+
+/// How many exports may run at the same time: fewer than there are connections, which others need.
+const EXPORTS: usize = 3;
 
 /// The action that reads need.
 pub const VIEW: &str = "store.view";
@@ -44,8 +51,8 @@ impl Rights {
 pub struct Shop {
     /// The database.
     pub store: Store,
-    /// A replica of the database, which reports are read from.
-    pub replica: Option<Store>,
+    /// A replica of the database, which reports are read from; set before the first request, if there is one.
+    pub replica: OnceLock<Store>,
     /// The kept days of reports, and the reports that are being computed.
     pub daily: Arc<Daily>,
     /// The site's parameters.
@@ -64,15 +71,19 @@ pub struct Shop {
     pub feed: Feed,
     /// What all answers under way take.
     pub answers: Answers,
+    /// The places of exports, each of which keeps a connection.
+    pub exports: Arc<Semaphore>,
 }
 
 /// A request in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The store.
-    pub shop: &'a Shop,
+    pub shop: &'a Arc<Shop>,
     /// The request.
     pub request: &'a Request,
+    /// The body of the request, if it comes in pieces, for whoever takes it.
+    pub pieces: Option<&'a Mutex<Option<Body>>>,
     /// The key of a write, if the client has sent one.
     pub key: Option<&'a HeldKey<'a>>,
     /// How many bytes the answer may have.
@@ -83,7 +94,7 @@ impl Shop {
     /// The store on this database, with `root` as its absolute path.
     pub fn new(host: HostHandle, store: Store, root: String, registry: Registry) -> Self {
         Self {
-            replica: None,
+            replica: OnceLock::new(),
             daily: Arc::default(),
             sender: Sender::new(store.clone(), host.clone()),
             feed: Feed::new(store.clone(), registry),
@@ -94,19 +105,20 @@ impl Shop {
             registry,
             keys: KeyQueue::default(),
             answers: Answers::default(),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
         }
     }
 
     /// The database that reports read.
     pub fn reports(&self) -> &Store {
-        self.replica.as_ref().unwrap_or(&self.store)
+        self.replica.get().unwrap_or(&self.store)
     }
 
     /// The store's metrics.
     pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
         let mut connections = Metric::gauge("connections", "Connections to the store's database.");
         let mut pools = self.store.usage();
-        if let Some(replica) = &self.replica {
+        if let Some(replica) = self.replica.get() {
             pools.extend(replica.usage().into_iter().map(|of| Usage { pool: "reports", ..of }));
         }
         for Usage { pool, busy, idle } in pools {
@@ -133,7 +145,7 @@ impl Shop {
 }
 
 /// The error for a record that does not exist.
-pub(super) fn missing(resource: &Resource) -> Error {
+pub(crate) fn missing(resource: &Resource) -> Error {
     let detail = format!("There is no {} with this id.", resource.singular);
     Fault::new(FaultKind::NotFound, detail).into()
 }
@@ -146,12 +158,12 @@ pub fn asset(kind: &str) -> String {
 impl<'a> Call<'a> {
     /// A request to the store. Only reads have a limit: the answer to a write is about as large as its body,
     /// and would be refused when everything has been done.
-    pub fn new(shop: &'a Shop, request: &'a Request) -> Self {
+    pub fn new(shop: &'a Arc<Shop>, request: &'a Request) -> Self {
         let limit = match request.method() {
             Method::Get => request.answer_limit().unwrap_or(DEFAULT_LIMIT),
             _ => usize::MAX,
         };
-        Self { shop, request, key: None, limit }
+        Self { shop, request, pieces: None, key: None, limit }
     }
 
     /// The answer to a read, which counts until it is sent.
@@ -243,9 +255,18 @@ impl<'a> Call<'a> {
         request::id(self.request)?.ok_or_else(|| missing(resource))
     }
 
+    /// The second key in the path, of a record of this resource that is part of the first.
+    ///
+    /// # Errors
+    /// When it is too long for a key, so that there is no such record.
+    pub fn part_key(&self, resource: &Resource) -> Result<i64, Error> {
+        let key = self.request.params().get(1).and_then(|key| key.parse().ok());
+        key.ok_or_else(|| missing(resource))
+    }
+
     /// The path of the request, for the links of its answer.
     pub fn link_base(&self) -> LinkBase<'a> {
-        let Shop { root, registry, .. } = self.shop;
+        let Shop { root, registry, .. } = &**self.shop;
         LinkBase { path: self.request.path(), root, registry: *registry, limit: self.limit }
     }
 

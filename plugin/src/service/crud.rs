@@ -18,25 +18,35 @@ use crate::wire::view::View;
 
 /// `GET /{kind}`
 pub async fn list(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
+    let visible = visible(call, service)?;
     let read = listing(call, Scope::All(service.of))?;
     let narrowed = match service.narrow {
         Some(narrow) => narrow(call.shop, &read.0.conditions).await?,
         None => Vec::new(),
     };
-    compound::list(call, service.of, read, narrowed).await
+    let further = visible.into_iter().chain(narrowed).collect();
+    compound::list(call, service.of, read, further).await
+}
+
+/// The conditions on the records of a resource that the user may see.
+fn visible(call: &Call<'_>, service: &Service) -> Result<Vec<Condition>, Error> {
+    service.visible.map_or(Ok(Vec::new()), |visible| visible(call))
 }
 
 /// `GET /{parent}/{id}/{segment}`; the parent itself is not read.
 pub async fn nested(
     call: &Call<'_>,
-    resource: &'static Resource,
+    service: &'static Service,
     nested: &'static Nested,
 ) -> Result<Response, Error> {
+    let resource = service.of;
+    let visible = visible(call, service)?;
     let read = listing(call, Scope::Nested(resource, nested.filters))?;
     match request::id(call.request)? {
         Some(parent) => {
             let below = Condition::Equals(nested.by, Value::Int(parent));
-            compound::list(call, resource, read, vec![below]).await
+            let further = visible.into_iter().chain([below]).collect();
+            compound::list(call, resource, read, further).await
         }
         // An id that is too long for a key belongs to no record, so the list is empty.
         None => compound::empty(call, resource, &read),
@@ -44,14 +54,15 @@ pub async fn nested(
 }
 
 /// `GET /{kind}/{id}`
-pub async fn show(call: &Call<'_>, resource: &'static Resource) -> Result<Response, Error> {
+pub async fn show(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
+    let resource = service.of;
+    let visible = visible(call, service)?;
     let read = request::read_one(call.request.query(), resource, call.shop.registry);
     call.may_see(&read.view)?;
     let (sent, view) = read.accepted()?;
-    let key = call.path_key(resource)?;
-    compound::one(call, Page::of_one(resource, key), &view, &sent)
-        .await?
-        .ok_or_else(|| missing(resource))
+    let mut page = Page::of_one(resource, call.path_key(resource)?);
+    page.conditions.extend(visible);
+    compound::one(call, page, &view, &sent).await?.ok_or_else(|| missing(resource))
 }
 
 /// Reads the query of a list. A missing permission on what it includes precedes its faults.
@@ -97,6 +108,9 @@ pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let record = write.target(resource, key).await?;
     (service.deletable)(&record, &parameters)?;
     refuse_if_referenced(&record, &mut write).await?;
+    if let Some(before_delete) = service.before_delete {
+        before_delete(&record, &mut write).await?;
+    }
     write.delete(&record).await?;
     if let Some(after_delete) = service.after_delete {
         after_delete(&record, &mut write).await?;
@@ -105,7 +119,7 @@ pub async fn delete(call: &Call<'_>, service: &'static Service) -> Result<Respon
 }
 
 /// Begins a write of the resource.
-async fn begin<'c>(call: &'c Call<'c>, resource: &Resource) -> Result<Write<'c>, Error> {
+pub(crate) async fn begin<'c>(call: &'c Call<'c>, resource: &Resource) -> Result<Write<'c>, Error> {
     let mut write = Write::begin(call).await?;
     if resource.serialised {
         write.transaction.lock_store().await?;
@@ -114,7 +128,11 @@ async fn begin<'c>(call: &'c Call<'c>, resource: &Resource) -> Result<Write<'c>,
 }
 
 /// Inserts the record that a draft describes, and returns its key.
-async fn insert(service: &Service, draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> {
+pub(crate) async fn insert(
+    service: &Service,
+    draft: &mut Draft,
+    write: &mut Write<'_>,
+) -> Result<i64, Error> {
     if let Some(insert) = service.insert {
         return insert(draft, write).await;
     }
@@ -132,7 +150,7 @@ async fn insert(service: &Service, draft: &mut Draft, write: &mut Write<'_>) -> 
 }
 
 /// Changes a record as a draft describes.
-async fn change(
+pub(crate) async fn change(
     service: &Service,
     draft: &mut Draft,
     before: &Record,

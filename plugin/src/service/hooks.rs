@@ -32,10 +32,16 @@ pub struct Service {
     pub after_insert: Option<AfterInsert>,
     /// Changes dependent records before a record is updated. Receives it as it was and as it will be.
     pub before_update: Option<BeforeUpdate>,
+    /// Writes further rows before a record is deleted, and with it its parts. Receives the record.
+    pub before_delete: Option<OnDelete>,
     /// Writes further rows after a record has been deleted. Receives the record.
-    pub after_delete: Option<AfterDelete>,
+    pub after_delete: Option<OnDelete>,
     /// Adds conditions to those of the filters of a list, which it receives.
     pub narrow: Option<Narrow>,
+    /// The conditions on the records that a user may see, where no permission decides about all of them.
+    pub visible: Option<Visible>,
+    /// Whether files of records of any type are posted to its list, which has what became of them.
+    pub takes_files: bool,
     /// Additional routes.
     pub special: &'static [Special],
     /// Checks further rules on a record as it would be after a write.
@@ -57,8 +63,11 @@ impl Service {
             derive: None,
             after_insert: None,
             before_update: None,
+            before_delete: None,
             after_delete: None,
             narrow: None,
+            visible: None,
+            takes_files: false,
             special: &[],
             check: |_| Ok(Vec::new()),
             deletable: |_, _| Ok(()),
@@ -86,11 +95,14 @@ pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Write<'_>) -> HookFut
 /// See [`Service::before_update`].
 pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
 
-/// See [`Service::after_delete`].
-pub type AfterDelete = for<'a> fn(&'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
+/// See [`Service::before_delete`] and [`Service::after_delete`].
+pub type OnDelete = for<'a> fn(&'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
 
 /// See [`Service::narrow`].
 pub type Narrow = for<'a> fn(&'a Shop, &'a [Condition]) -> HookFuture<'a, Vec<Condition>>;
+
+/// See [`Service::visible`].
+pub type Visible = fn(&Call<'_>) -> Result<Vec<Condition>, Error>;
 
 /// An additional route.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +138,8 @@ pub enum Answer {
     Computed(&'static Resource, &'static [Field]),
     /// A page of the feed of changes.
     Changes,
+    /// All records of a type, as a stream.
+    Export,
     /// A report.
     Report(&'static Report),
     /// One record whose attributes depend on the site.

@@ -11,7 +11,7 @@ use crate::model::parameters::{
     DEFAULT_SHIPMENT_SUBJECT, DEFAULT_SHIPMENT_TEXT, DEFAULT_SUBJECT, DEFAULT_TEXT, Parameters,
 };
 
-/// The values of an order that a template may use. All of them are text, apart from the items.
+/// The values of an order that a template may use. All of them are text, apart from the two lists.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Notice {
     /// The name of the store.
@@ -42,9 +42,11 @@ pub struct Notice {
     pub tracking_url: String,
     /// What is in the parcel that the mail is about.
     pub items: Vec<Contained>,
+    /// What the customer still waits for because it was not in stock.
+    pub backordered: Vec<Contained>,
 }
 
-/// A line of a parcel.
+/// A line of a parcel, or of what is missing.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Contained {
     /// How many pieces.
@@ -118,6 +120,7 @@ pub fn check(template: &str) -> Result<(), String> {
         comment: "x".to_owned(),
         tracking_url: "https://example.com/".to_owned(),
         items: vec![Contained::default()],
+        backordered: vec![Contained::default()],
         ..Notice::default()
     };
     for notice in [Notice::default(), example] {

@@ -1,7 +1,7 @@
 //! A write: the transaction of a request, and the steps that every write consists of. A transaction may
 //! write any number of records, each with a draft of its own. Independent of the rules of resources.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use host_interface::{Method, Response};
 
@@ -10,7 +10,7 @@ use super::once;
 use super::outbox::{self, Outgoing};
 use crate::error::{Constraint, Error, Fault, FaultKind, Named};
 use crate::model::field::{Access, Field};
-use crate::model::question::{Page, Shape};
+use crate::model::question::{Check, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{PartOf, Resource, Unique};
 use crate::model::value::Value;
@@ -21,6 +21,9 @@ use crate::wire::draft::Draft;
 use crate::wire::view::View;
 use crate::wire::{answer, document, object, precondition};
 
+/// How many checks one statement has at most.
+const CHECKS_AT_ONCE: usize = 100;
+
 /// A write in progress. Nothing is written unless it is committed.
 #[derive(Debug)]
 pub struct Write<'c> {
@@ -30,7 +33,14 @@ pub struct Write<'c> {
     pub transaction: Transaction,
     /// Whether mails have been queued, which are sent after the commit.
     has_mail: bool,
+    /// Checks that were done beforehand, for several records at once, and passed.
+    passed: HashSet<Check>,
+    /// Entries of ledgers that are inserted later, those of several records at once.
+    entries: Option<Vec<(&'static str, Entries)>>,
 }
+
+/// Entries of a ledger: the columns, and the values of each.
+type Entries = (Vec<&'static str>, Vec<Vec<Value>>);
 
 impl<'c> Write<'c> {
     /// Begins the write of a request.
@@ -38,7 +48,32 @@ impl<'c> Write<'c> {
     /// # Errors
     /// [`Error::Repeated`] with the answer, if the write with the key of the request has been done.
     pub async fn begin(call: &'c Call<'c>) -> Result<Self, Error> {
-        Ok(Self { call, transaction: once::begin(call).await?, has_mail: false })
+        let transaction = once::begin(call).await?;
+        Ok(Self { call, transaction, has_mail: false, passed: HashSet::new(), entries: None })
+    }
+
+    /// Prepares to write several records: does these checks of them at once, and from now on keeps the entries
+    /// of ledgers until [`write_entries`](Self::write_entries). Whatever the records do to one another is found
+    /// by the constraints of the database.
+    pub async fn prepare(&mut self, mut checks: Vec<Check>) -> Result<(), Error> {
+        self.entries = Some(Vec::new());
+        let mut seen = HashSet::new();
+        checks.retain(|check| seen.insert(check.clone()));
+        let results = self.ask(&checks).await?;
+        // What does not pass may do so when its record is written.
+        let passed = checks.into_iter().zip(results).filter(|(_, passes)| *passes);
+        self.passed.extend(passed.map(|(check, _)| check));
+        Ok(())
+    }
+
+    /// Inserts the entries of ledgers that have been kept.
+    pub async fn write_entries(&mut self) -> Result<(), Error> {
+        for (ledger, (columns, rows)) in self.entries.take().unwrap_or_default() {
+            for insert in sql::insert_rows(ledger, &columns, &rows, self.transaction.dialect()) {
+                self.transaction.execute(insert).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Commits, and returns the answer to the request, which is stored if the request has a key.
@@ -100,21 +135,60 @@ impl<'c> Write<'c> {
     /// # Errors
     /// All faults of the draft.
     pub async fn validate(&mut self, draft: &mut Draft, after: &Record) -> Result<(), Error> {
-        let checks = draft.checks(after, self.call.shop.registry)?;
-        let dialect = self.transaction.dialect();
-        for lock in sql::lock_referenced(&checks, dialect) {
-            self.transaction.execute(lock).await?;
+        self.validate_all(draft, after, &[]).await
+    }
+
+    /// The same, and checks these records, which result from the children of the draft.
+    ///
+    /// # Errors
+    /// All faults of the draft and its children.
+    pub async fn validate_all(
+        &mut self,
+        draft: &mut Draft,
+        after: &Record,
+        children: &[Record],
+    ) -> Result<(), Error> {
+        let registry = self.call.shop.registry;
+        let mut checks = draft.checks(after, registry)?;
+        let own = checks.len();
+        let mut ends = Vec::with_capacity(children.len());
+        for (child, after) in draft.children.iter().zip(children) {
+            checks.extend(child.checks(after, registry)?);
+            ends.push(checks.len());
         }
-        if !checks.is_empty() {
-            let passed = self.transaction.numbers(sql::checks(&checks, dialect)).await?;
-            if passed.len() != checks.len() {
-                return Err(Error::Contract("not all questions about a record have an answer"));
-            }
-            let passed: Vec<bool> = passed.into_iter().map(|number| number == 1).collect();
-            draft.apply_results(&checks, &passed);
+        let unknown = |check: &&Check| !self.passed.contains(*check);
+        let asked: Vec<Check> = checks.iter().filter(unknown).cloned().collect();
+        let mut results = self.ask(&asked).await?.into_iter();
+        let passed = checks.iter().map(|check| {
+            self.passed.contains(check) || results.next().is_some_and(|passes| passes)
+        });
+        let passed: Vec<bool> = passed.collect();
+        draft.apply_results(&checks[..own], &passed[..own]);
+        let mut begin = own;
+        for (child, end) in draft.children.iter_mut().zip(ends) {
+            child.apply_results(&checks[begin..end], &passed[begin..end]);
+            begin = end;
         }
         let faults = draft.take_faults();
         if faults.is_empty() { Ok(()) } else { self.refuse(faults).await }
+    }
+
+    /// Whether these checks pass. What codes refer to is locked.
+    async fn ask(&mut self, checks: &[Check]) -> Result<Vec<bool>, Error> {
+        let dialect = self.transaction.dialect();
+        for lock in sql::lock_referenced(checks, dialect) {
+            self.transaction.lock_row(lock).await?;
+        }
+        let mut passed = Vec::with_capacity(checks.len());
+        // A statement has a limited number of columns.
+        for checks in checks.chunks(CHECKS_AT_ONCE) {
+            let results = self.transaction.numbers(sql::checks(checks, dialect)).await?;
+            if results.len() != checks.len() {
+                return Err(Error::Contract("not all questions about a record have an answer"));
+            }
+            passed.extend(results.into_iter().map(|number| number == 1));
+        }
+        Ok(passed)
     }
 
     /// Refuses the write because of what was read, unless the transaction was rolled back half-way: then
@@ -175,6 +249,13 @@ impl<'c> Write<'c> {
             let row;
             (columns, row) = entry.into_iter().chain(origin.clone()).unzip();
             rows.push(row);
+        }
+        if let Some(kept) = &mut self.entries {
+            match kept.iter_mut().find(|(of, (same, _))| *of == ledger.table && *same == columns) {
+                Some((_, (_, others))) => others.append(&mut rows),
+                None => kept.push((ledger.table, (columns, rows))),
+            }
+            return Ok(());
         }
         for insert in sql::insert_rows(ledger.table, &columns, &rows, self.transaction.dialect()) {
             self.transaction.execute(insert).await?;

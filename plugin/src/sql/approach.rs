@@ -142,9 +142,16 @@ pub struct Group {
 impl Probe {
     /// The first probe before this page is read; `None` if an index leads to it.
     pub fn of(page: &Page) -> Option<Probe> {
-        // Only large tables have kept counts.
-        if page.resource.storage.counts.is_empty() || is_of_few(page) {
+        if is_of_few(page) {
             return None;
+        }
+        // Only large tables have kept counts, or one for texts.
+        let storage = &page.resource.storage;
+        let searches = |test: &Condition| matches!(test, Condition::Contains(..));
+        if storage.counts.is_empty() {
+            let of_texts = storage.search.is_some() && page.conditions.iter().any(searches);
+            let probe = if is_of_text(page) { Probe::Few } else { Probe::Totals };
+            return of_texts.then_some(probe);
         }
         // However many records there are, few of them are one of several kinds.
         if is_of_several(page) {

@@ -170,6 +170,11 @@ impl Builder<'_> {
             self.counted_conditions(page);
             return;
         }
+        if let Some(everything) = page.resource.storage.everything
+            && page.conditions.is_empty()
+        {
+            return self.push(everything);
+        }
         if let Some(found) = self.finds_all(page) {
             self.push(&format!("SELECT count({}) FROM ", found.keys));
             return self.found(found);
@@ -244,7 +249,11 @@ impl Builder<'_> {
     pub(super) fn finds(&self, resource: &Resource, names: &[&str], text: &str) -> Option<Found> {
         let columns =
             names.iter().map(|field| Column { field, name: text_column(resource, field) });
-        (self.dialect.find)(resource, &columns.collect::<Vec<_>>(), text)
+        let columns: Vec<_> = columns.collect();
+        let found = (self.dialect.find)(resource, &columns, text)?;
+        let Some(shared) = resource.storage.shared else { return Some(found) };
+        let others = (self.dialect.find)(shared.with, &columns, text)?;
+        Some(found.or_sharing(others, shared, resource))
     }
 
     pub(super) fn found(&mut self, found: Found) {

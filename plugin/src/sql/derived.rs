@@ -14,7 +14,7 @@ use crate::model::value::Value;
 
 /// The number of the derived objects. A release that changes any of them has a greater number than the
 /// release before, so that an older program does not put its own objects back.
-pub const NUMBER: i64 = 1;
+pub const NUMBER: i64 = 2;
 
 /// What the note has instead of a digest once a program has begun to change objects.
 pub const UNFINISHED: &str = "unfinished";

@@ -24,8 +24,13 @@ pub struct Dialect {
     /// The sum of a column of money whose result is within the limits of money, although
     /// intermediate sums may exceed them.
     pub narrow_sum: fn(&str) -> String,
+    /// Gives items of demo products with variants, every tenth product, the variant that has their SKU. No index of
+    /// SKUs may be there: it is a join that the engine does with a table of its own.
+    pub match_skus: &'static str,
     /// The function that aggregates a column into a JSON list.
     pub json_list: &'static str,
+    /// The JSON list of a list for each row, with these columns; unset or empty without a row.
+    pub json_rows: fn(&str) -> String,
     /// A column in a form that no index supports, where the engine would choose an unsuitable
     /// index.
     pub without_index: fn(&str) -> String,
@@ -129,9 +134,16 @@ pub struct Locks {
     /// Excludes others that change or remove the rows.
     pub shared: &'static str,
     /// Whether a lock is valid only on this server, which may be a node of a cluster. An update of
-    /// the row is valid on all nodes, so a row with the column `turn` is locked by incrementing it.
+    /// the row is valid on all nodes, so a row with the column `locks` is locked by incrementing it.
     pub node_local: bool,
 }
+
+/// [`Dialect::match_skus`] of two engines.
+const JOINED_BY_SKU: &str = "\
+    UPDATE shop_orderitems SET version = version + 1, variant_id = v.found FROM (SELECT \
+    shop_variant_id AS found, sku_fold AS sold FROM shop_variants WHERE is_master = 0 \
+    AND sku_fold <> '') v \
+    WHERE variant_id IS NULL AND product_id % 10 = 7 AND v.sold = orderitem_sku_fold";
 
 /// SQLite.
 pub static SQLITE: Dialect = Dialect {
@@ -152,7 +164,10 @@ pub static SQLITE: Dialect = Dialect {
     narrow_sum: |column| {
         format!("(sum({column} / 1000000000) * 1000000000 + sum({column} % 1000000000))")
     },
+    match_skus: JOINED_BY_SKU,
     json_list: "json_group_array",
+    // As text, it stays one cell within a page that is JSON itself.
+    json_rows: |columns| format!("json_group_array(json_array({columns})) || ''"),
     without_index: |column| format!("+{column}"),
     defeat_order_index: |column| format!("+{column}"),
     sorts_long: |_| String::new(),
@@ -171,7 +186,7 @@ pub static SQLITE: Dialect = Dialect {
     scans_to_delete: false,
     feed_triggers: feed::sqlite::triggers,
     by_hand: include_str!("../../schema/sqlite.sql"),
-    objects: "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('table', 'trigger')",
+    objects: "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('table', 'view', 'trigger')",
     replaced_in_place: &[],
     triggers_belong_to_tables: false,
     transactional_objects: true,
@@ -209,7 +224,9 @@ pub static POSTGRES: Dialect = Dialect {
         [format!("div(sum({column}), 10000)"), format!("(mod(sum({column}), 10000) * 100000)")]
     },
     narrow_sum: |column| format!("sum({column})"),
+    match_skus: JOINED_BY_SKU,
     json_list: "json_agg",
+    json_rows: |columns| format!("json_agg(json_build_array({columns}))"),
     without_index: str::to_owned,
     // The greatest of one value is the value, for any type.
     defeat_order_index: |column| format!("greatest({column})"),
@@ -270,7 +287,14 @@ pub static MYSQL: Dialect = Dialect {
         [format!("(sum({column}) DIV 10000)"), format!("(sum({column}) % 10000 * 100000)")]
     },
     narrow_sum: |column| format!("sum({column})"),
+    match_skus: "\
+        UPDATE shop_orderitems STRAIGHT_JOIN (SELECT DISTINCT shop_variant_id AS found, \
+        sku_fold AS sold FROM shop_variants WHERE is_master = 0 AND sku_fold <> '') v \
+        ON v.sold = orderitem_sku_fold \
+        SET version = version + 1, variant_id = v.found \
+        WHERE variant_id IS NULL AND product_id % 10 = 7",
     json_list: "json_arrayagg",
+    json_rows: |columns| format!("json_arrayagg(json_array({columns}))"),
     without_index: str::to_owned,
     // The hint names the index.
     defeat_order_index: str::to_owned,
@@ -288,7 +312,7 @@ pub static MYSQL: Dialect = Dialect {
     // their own, which must not be committed.
     begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
     begin_read: None,
-    ensure_open: Some("RELEASE SAVEPOINT begun"),
+    ensure_open: Some("RELEASE SAVEPOINT begun; SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",
     seconds: "SELECT CAST(unix_timestamp() AS SIGNED)",
     locks: Some(Locks {
@@ -320,7 +344,7 @@ pub static MYSQL: Dialect = Dialect {
         WHERE table_schema = database() AND left(table_name, 5) = 'shop_' \
         AND table_name NOT IN ('shop_migrations', 'shop_derived') \
         AND coalesce(generation_expression, '') = '' \
-        AND column_name <> 'turn' AND left(column_name, 8) <> 'derived_' \
+        AND column_name <> 'locks' AND left(column_name, 8) <> 'derived_' \
         AND right(table_name, 7) <> '_pieces' ORDER BY table_name, ordinal_position",
     kept: &kept::mysql::TERMS,
     last_key: |table, _| {

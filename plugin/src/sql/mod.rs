@@ -14,8 +14,10 @@ mod conditions;
 mod copy;
 pub mod derived;
 pub mod dialect;
+mod export;
 pub mod feed;
 pub mod kept;
+mod lookup;
 mod movements;
 mod once;
 pub mod places;
@@ -23,6 +25,7 @@ mod probe;
 mod read;
 mod skus;
 mod statement;
+mod stock;
 pub mod texts;
 pub mod ties;
 mod write;
@@ -32,13 +35,16 @@ pub use copy::{
     all_groups, all_rows, copy_in, count_rows, delete_rows, give_keys_above, insert_at_once,
     insert_keyed, insert_many, insert_rows, keys_follow, last_key,
 };
-pub use movements::{Entries, newest_stock_movements, newest_voucher_movements};
+pub use export::export;
+pub use lookup::find_by;
+pub use movements::{Entries, newest_refunds, newest_stock_movements, newest_voucher_movements};
 pub use once::{Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub use skus::find_skus;
 pub use statement::{RowsOf, Statement, Table};
+pub use stock::in_stock;
 pub use write::{
     checks, count_references, create_stock_record, delete, insert, insert_all, lock, lock_all,
-    lock_referenced, lock_store, move_branch, update, update_each,
+    lock_referenced, lock_store, move_branch, touch_all, update, update_each,
 };

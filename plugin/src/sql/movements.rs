@@ -1,4 +1,4 @@
-//! The newest movements of a request or a record, from either ledger. Each query follows one index, and
+//! The newest movements of a request or a record, from a ledger or of refunds. Each query follows one index, and
 //! sorts at most what one request has written.
 
 use super::statement::Table;
@@ -74,6 +74,35 @@ pub fn newest_voucher_movements(entries: Entries, limit: usize) -> Table {
         Kind::WORD,
     ];
     newest([newest!("request_id"), newest!("voucher_id")], entries, limit, COLUMNS)
+}
+
+/// The newest refunds of an order or a request, at most so many: time, key, reference of the order, amount, currency,
+/// reason, reference, the refund that it undoes, user.
+pub fn newest_refunds(entries: Entries, limit: usize) -> Table {
+    macro_rules! newest {
+        ($column:literal) => {
+            concat!(
+                "SELECT r.created_on AS c0, r.shop_orderrefund_id AS c1, o.order_id AS c2, \
+                 r.amount AS c3, r.currency_code AS c4, r.reason AS c5, r.reference AS c6, \
+                 r.reverses AS c7, r.created_by AS c8 FROM shop_orderrefunds r \
+                 JOIN shop_orders o ON o.shop_order_id = r.order_key WHERE r.",
+                $column,
+                " = ? ORDER BY r.shop_orderrefund_id DESC LIMIT ?"
+            )
+        };
+    }
+    const COLUMNS: &[Kind] = &[
+        Kind::DateTime,
+        Kind::COUNT,
+        Kind::WORD,
+        AMOUNT,
+        Kind::WORD,
+        Kind::WORD,
+        Kind::WORD,
+        Kind::COUNT,
+        Kind::User,
+    ];
+    newest([newest!("request_id"), newest!("order_key")], entries, limit, COLUMNS)
 }
 
 /// A query of a request or of a record, from the text for each.

@@ -140,8 +140,8 @@ pub fn clock() -> Table {
 pub fn lock_clock(dialect: &Dialect) -> Option<Statement> {
     let locks = dialect.locks?;
     if locks.node_local {
-        let turn = "UPDATE shop_feed SET turn = turn + 1 WHERE one = 1";
-        return Some(Statement::fixed(turn, Vec::new()));
+        let lock = "UPDATE shop_feed SET locks = locks + 1 WHERE one = 1";
+        return Some(Statement::fixed(lock, Vec::new()));
     }
     let text = format!("SELECT one FROM shop_feed WHERE one = 1{}", locks.exclusive);
     Some(Statement { text, binds: Vec::new() })

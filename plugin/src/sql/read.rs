@@ -339,7 +339,7 @@ impl Builder<'_> {
 
     /// The order of a page. If no index must be scanned for it, it is written in a form that no
     /// index supports.
-    fn order(&mut self, page: &Page, form: Option<fn(&str) -> String>, texts: Texts) {
+    pub(super) fn order(&mut self, page: &Page, form: Option<fn(&str) -> String>, texts: Texts) {
         self.push(" ORDER BY ");
         if let Some(name) = page.order.field {
             let descending = page.order.descending;

@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use crate::model::resource::Resource;
+use crate::model::resource::{Resource, SharedTexts};
 
 /// The records that contain a text, as rows of such a table.
 #[derive(Debug)]
@@ -18,6 +18,27 @@ pub struct Found {
     pub keys: &'static str,
     /// Whether all of these records contain the text; otherwise they are candidates.
     pub exact: bool,
+}
+
+impl Found {
+    /// These records of a resource, and those that share the texts of others, which are found in the same way.
+    pub(super) fn or_sharing(
+        self,
+        others: Self,
+        shared: &SharedTexts,
+        resource: &Resource,
+    ) -> Self {
+        let Resource { table, key, .. } = resource;
+        let SharedTexts { by, only: (only, value), .. } = shared;
+        // Without the sign, an engine may read all of these records to find the few that share a text.
+        let rows = format!(
+            "(SELECT {} AS record FROM {} UNION ALL SELECT {key} FROM {table} \
+             WHERE {by} IN (SELECT {} FROM {}) AND +{only} = {value}) found",
+            self.keys, self.rows, others.key, others.rows
+        );
+        let binds = [self.binds, others.binds].concat();
+        Self { rows, binds, key: "record", keys: "record", exact: self.exact && others.exact }
+    }
 }
 
 /// Finds records with an index of trigrams over all texts of a resource, which is queried for a

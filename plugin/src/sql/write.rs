@@ -119,12 +119,12 @@ pub fn update<'a>(
     change(resource, key, columns_of(resource, values), dialect)
 }
 
-/// Gives one field of each of these records a value of its own, and others the same in all of them.
+/// Gives these fields of each of the records values of its own, and others the same in all of them.
 /// Counts the change in their versions.
-pub fn update_each<'a>(
+pub fn update_each<'a, const N: usize>(
     resource: &Resource,
-    field: &Field,
-    values: &[(i64, Value)],
+    fields: [&Field; N],
+    values: &[(i64, [Value; N])],
     same: impl Iterator<Item = (&'a Field, &'a Value)>,
     dialect: &Dialect,
 ) -> Vec<Statement> {
@@ -140,19 +140,44 @@ pub fn update_each<'a>(
             sql.push(&format!(", {name} = "));
             sql.bind(value.clone());
         }
-        sql.push(&format!(", {} = CASE {}", field.name, resource.key));
-        for (key, value) in values {
-            sql.push(" WHEN ");
-            sql.bind(Value::Int(*key));
-            sql.push(" THEN ");
-            sql.bind(value.clone());
+        for (place, field) in fields.iter().enumerate() {
+            sql.push(&format!(", {} = CASE {}", field.name, resource.key));
+            for (key, values) in values {
+                sql.push(" WHEN ");
+                sql.bind(Value::Int(*key));
+                sql.push(" THEN ");
+                sql.bind(values[place].clone());
+            }
+            sql.push(" END");
         }
-        sql.push(&format!(" END WHERE {} IN (", resource.key));
+        sql.push(&format!(" WHERE {} IN (", resource.key));
         sql.bind_list(values.iter().map(|(key, _)| Value::Int(*key)).collect());
         sql.push(")");
         sql.finish()
     });
     chunks.collect()
+}
+
+/// Gives these records the same values in some fields, and counts the change in their versions.
+pub fn touch_all<'a>(
+    resource: &Resource,
+    keys: &[i64],
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+    dialect: &Dialect,
+) -> Option<Statement> {
+    if keys.is_empty() {
+        return None;
+    }
+    let mut sql = Builder::new(dialect);
+    sql.push(&format!("UPDATE {} SET version = version + 1", resource.table));
+    for (name, value) in columns_of(resource, values) {
+        sql.push(&format!(", {name} = "));
+        sql.bind(value);
+    }
+    sql.push(&format!(" WHERE {} IN (", resource.key));
+    sql.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
+    sql.push(")");
+    Some(sql.finish())
 }
 
 /// Changes fields of a row of the table, which becomes a record of the resource.
@@ -309,7 +334,7 @@ fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statem
     let mut sql = Builder::new(dialect);
     sql.push("UPDATE ");
     sql.push(table);
-    sql.push(" SET turn = turn + 1");
+    sql.push(" SET locks = locks + 1");
     if let Some((column, value)) = of {
         sql.push(" WHERE ");
         sql.push(column);

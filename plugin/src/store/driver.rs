@@ -120,9 +120,11 @@ pub(super) trait Fill: Send {
     fn numbers(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<i64>, sqlx::Error>>;
     /// Adds rows to the tables, all or none.
     fn insert(&mut self, batch: Vec<RowsOf>) -> BoxFuture<'_, Result<(), sqlx::Error>>;
-    /// Rebuilds what was removed, and reports how many steps of how many are done.
+    /// Runs these statements on the rows, rebuilds what was removed, and reports how many steps of how
+    /// many are done.
     fn finish<'a>(
         self: Box<Self>,
+        last: Vec<String>,
         report: &'a mut (dyn FnMut(u64, u64) + Send),
     ) -> BoxFuture<'a, Result<(), sqlx::Error>>;
 }

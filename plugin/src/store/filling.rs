@@ -45,10 +45,15 @@ impl Filling {
         self.fill.insert(batch).await.map_err(|error| self.engine.classify(error))
     }
 
-    /// Rebuilds what was removed, and reports how many steps of how many are done.
-    pub async fn finish(self, mut report: impl FnMut(u64, u64) + Send) -> Result<(), Error> {
+    /// Runs these statements on the rows, rebuilds what was removed, and reports how many steps of how
+    /// many are done.
+    pub async fn finish(
+        self,
+        last: Vec<String>,
+        mut report: impl FnMut(u64, u64) + Send,
+    ) -> Result<(), Error> {
         let Self { fill, engine } = self;
-        fill.finish(&mut report).await.map_err(|error| engine.classify(error))
+        fill.finish(last, &mut report).await.map_err(|error| engine.classify(error))
     }
 }
 

@@ -17,7 +17,7 @@ use super::brake::Brake;
 use super::cells;
 use super::driver::{Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text};
 use super::failure::{columns_of_index, without_code};
-use super::filling::another_feed;
+use super::filling::{another_feed, execute_all};
 use super::migrations::{self, in_own_table, migrator};
 use super::pools::Pools;
 use super::ready::Ready;
@@ -279,7 +279,7 @@ const INSERTED_AT_ONCE: usize = 12 << 10;
 const LOCK: &str = "SELECT GET_LOCK(concat('shop_filling.', md5(database())), ?) = 1";
 /// The table of instructions for the next start, in the order of execution.
 const NOTES: &str = "CREATE TABLE shop_filling (
-        turn integer NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        number integer NOT NULL AUTO_INCREMENT PRIMARY KEY,
         kept mediumtext NOT NULL
     ) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin";
 const IS_NOTED: &str = "SELECT count(*) FROM information_schema.tables \
@@ -367,9 +367,12 @@ impl Fill for Filling {
 
     fn finish<'a>(
         mut self: Box<Self>,
+        last: Vec<String>,
         report: &'a mut (dyn FnMut(u64, u64) + Send),
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
         Box::pin(async move {
+            let last = last.iter().map(|statement| hidden(statement, &self.tables)).collect();
+            execute_all::<MySql>(&mut self.connection, last).await?;
             self.connection.execute("COMMIT").await?;
             finish_filling(&self.tables, &mut self.connection, &self.options, report).await?;
             MySql::analyze(&mut self.connection, &self.tables).await?;
@@ -411,7 +414,7 @@ async fn finish_filling(
     options: &MySqlConnectOptions,
     report: impl FnMut(u64, u64) + Send,
 ) -> Result<(), sqlx::Error> {
-    let kept: Vec<String> = sqlx::query_scalar("SELECT kept FROM shop_filling ORDER BY turn")
+    let kept: Vec<String> = sqlx::query_scalar("SELECT kept FROM shop_filling ORDER BY number")
         .fetch_all(&mut *connection)
         .await?;
     let (mut indexes, triggers): (Vec<String>, Vec<String>) =

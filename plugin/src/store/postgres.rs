@@ -299,6 +299,7 @@ impl Fill for Filling {
 
     fn finish<'a>(
         mut self: Box<Self>,
+        last: Vec<String>,
         report: &'a mut (dyn FnMut(u64, u64) + Send),
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
         Box::pin(async move {
@@ -306,6 +307,7 @@ impl Fill for Filling {
             for (table, copy) in self.copies {
                 copy.send(table, connection).await?;
             }
+            execute_all::<Postgres>(connection, last).await?;
             let total = rebuild::<Postgres>(connection, self.kept, report).await?;
             for (table, key) in self.keys {
                 if let Some(statement) = sql::keys_follow(table, key, &POSTGRES) {

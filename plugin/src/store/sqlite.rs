@@ -34,6 +34,10 @@ use crate::sql::{self, RowsOf, Statement};
 /// The number of pages in the log from which a writer itself has to checkpoint it.
 const LOGGED: &str = "10000";
 
+/// The size of the writer's cache, in negative KiB. The pages of a transaction that it cannot hold are logged
+/// before the commit, and once more after each further change; those of 500 products are about 8 MiB.
+const CACHED: &str = "-16384";
+
 /// The number of its steps after which the engine asks whether it may continue.
 const STEPS: i32 = 1_000;
 
@@ -59,6 +63,7 @@ impl Driver for Sqlite {
         let readers = pool().max_connections(connections());
         let logging = options.clone().synchronous(SqliteSynchronous::Full);
         let writer = logging.clone().create_if_missing(true).pragma("wal_autocheckpoint", LOGGED);
+        let writer = writer.pragma("cache_size", CACHED).pragma("temp_store", "MEMORY");
         let one = |options| pool().max_connections(1).connect_lazy_with(options);
         let writer = Ready::new(one(writer));
         let upkeep = Arc::new(LogAndIndexes::new(one(logging), writer.clone()));
@@ -272,10 +277,12 @@ impl Fill for Filling {
 
     fn finish<'a>(
         mut self: Box<Self>,
+        last: Vec<String>,
         report: &'a mut (dyn FnMut(u64, u64) + Send),
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
         Box::pin(async move {
             let connection = &mut self.connection;
+            execute_all::<Sqlite>(connection, last).await?;
             let total = rebuild::<Sqlite>(connection, self.kept, report).await?;
             // Within the transaction, so that a filled store has statistics even if the program is
             // killed now.

@@ -9,6 +9,7 @@ use sqlx::SqlSafeStr;
 use super::cells::Cells;
 use super::driver::{Stream, sql_text};
 use super::engine::Engine;
+use super::failure::interrupted;
 use super::pools::Access;
 use super::ready::PATIENCE;
 use super::session::Session;
@@ -55,7 +56,25 @@ pub struct Transaction {
     session: Box<dyn Session>,
     engine: Arc<dyn Engine>,
     access: Access,
+    /// The part of it that is under way.
+    part: Option<Part>,
 }
+
+/// A part of a transaction.
+enum Part {
+    /// It has a savepoint, and can be undone alone.
+    Alone,
+    /// It has none, and can be undone only while it has written nothing.
+    Together {
+        /// Whether it has.
+        has_written: bool,
+    },
+}
+
+/// What begins, undoes and ends a part that can be undone alone.
+const BEGIN_PART: &str = "SAVEPOINT part";
+const UNDO_PART: &str = "ROLLBACK TO SAVEPOINT part";
+const END_PART: &str = "RELEASE SAVEPOINT part";
 
 impl fmt::Debug for Transaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +95,7 @@ impl Transaction {
         if let Some(begin) = begin {
             session.execute_batch(begin.into_sql_str()).await?;
         }
-        Ok(Self { session, engine: Arc::clone(engine), access })
+        Ok(Self { session, engine: Arc::clone(engine), access, part: None })
     }
 
     /// The engine's SQL, where engines differ.
@@ -97,6 +116,12 @@ impl Transaction {
             Some(statement) => self.change(statement).await.map(drop),
             None => Ok(()),
         }
+    }
+
+    /// Locks a row that a statement names.
+    pub async fn lock_row(&mut self, lock: Statement) -> Result<(), Error> {
+        let done = self.session.insert(lock).await;
+        self.explained(done).await.map(drop)
     }
 
     /// Takes the lock of the store, which the same call in other transactions waits for.
@@ -178,12 +203,14 @@ impl Transaction {
     /// # Errors
     /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn execute(&mut self, statement: Statement) -> Result<(), Error> {
+        self.writes();
         let done = self.session.insert(statement).await;
         self.explained(done).await.map(drop)
     }
 
     /// Runs a text of statements without values.
     pub(crate) async fn execute_batch(&mut self, text: String) -> Result<(), Error> {
+        self.writes();
         self.session.execute_batch(sql_text(text).into_sql_str()).await
     }
 
@@ -192,6 +219,7 @@ impl Transaction {
     /// # Errors
     /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn insert(&mut self, statement: Statement) -> Result<i64, Error> {
+        self.writes();
         let done = self.session.insert(statement).await;
         let key = self.explained(done).await?;
         key.ok_or(Error::Contract("an insertion has returned no key"))
@@ -202,8 +230,51 @@ impl Transaction {
     /// # Errors
     /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
+        self.writes();
         let done = self.session.change(statement).await;
         self.explained(done).await
+    }
+
+    /// Begins a part of the transaction. If it is not alone, it costs nothing, and can be undone only while it
+    /// has written nothing.
+    pub async fn begin_part(&mut self, is_alone: bool) -> Result<(), Error> {
+        if is_alone {
+            self.part = Some(Part::Alone);
+            return self.session.execute_batch(BEGIN_PART.into_sql_str()).await;
+        }
+        self.part = Some(Part::Together { has_written: false });
+        Ok(())
+    }
+
+    /// Undoes what was done since the part began, and ends it.
+    ///
+    /// # Errors
+    /// When it cannot be undone alone, or the transaction was rolled back half-way, so that the work must be
+    /// repeated.
+    pub async fn undo_part(&mut self) -> Result<(), Error> {
+        match self.part.take() {
+            Some(Part::Alone) => {
+                self.session.execute_batch(UNDO_PART.into_sql_str()).await?;
+                self.session.execute_batch(END_PART.into_sql_str()).await
+            }
+            Some(Part::Together { has_written: true }) => Err(interrupted()),
+            Some(Part::Together { has_written: false }) | None => Ok(()),
+        }
+    }
+
+    /// Ends a part, whose changes stay.
+    pub async fn end_part(&mut self) -> Result<(), Error> {
+        match self.part.take() {
+            Some(Part::Alone) => self.session.execute_batch(END_PART.into_sql_str()).await,
+            Some(Part::Together { .. }) | None => Ok(()),
+        }
+    }
+
+    /// Notes that the part under way writes.
+    fn writes(&mut self) {
+        if let Some(Part::Together { has_written }) = &mut self.part {
+            *has_written = true;
+        }
     }
 
     /// Checks, at the end, that everything ran in a single transaction. Otherwise, values that were
@@ -213,6 +284,11 @@ impl Transaction {
     /// When the transaction was rolled back half-way, so that the work must be repeated.
     pub async fn ensure_open(&mut self) -> Result<(), Error> {
         match self.dialect().ensure_open {
+            // The savepoint of the transaction must stay for the parts that follow, and those who ask give
+            // up this one.
+            Some(_) if matches!(self.part, Some(Part::Alone)) => {
+                self.session.execute_batch(UNDO_PART.into_sql_str()).await
+            }
             Some(text) if self.access == Access::Write => {
                 self.session.execute_batch(text.into_sql_str()).await
             }

@@ -20,6 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// pages take as long as a small write, and no writer waits longer than for one of those.
 const MERGE: &str = "BEGIN IMMEDIATE; \
     INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('merge', 4); \
+    INSERT INTO shop_variants_search (shop_variants_search, rank) VALUES ('merge', 4); \
     INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('merge', 4); \
     INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('merge', 4); \
     COMMIT";

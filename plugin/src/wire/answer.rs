@@ -3,10 +3,11 @@
 
 use host_interface::{Chunk, Response};
 use serde::Serialize;
+use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 use super::document::MEDIA_TYPE;
-use super::object::Meta;
+use super::object::OnlyMember;
 use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Source, chain};
 
 /// The response with this document.
@@ -66,6 +67,8 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     };
     match status {
         415 => response.with_header("accept-encoding", "identity"),
+        // A file that has changed is no reason to send it again.
+        409 if faults.iter().all(|fault| fault.kind == FaultKind::FileChanged) => response,
         409 | 503 => response.with_header("retry-after", "1"),
         _ => response,
     }
@@ -83,14 +86,17 @@ fn at_most(limit: usize, mut faults: Vec<Fault>) -> Vec<Fault> {
     faults
 }
 
+/// The members of errors for these faults, at most as many as a document has.
+pub fn members(faults: Vec<Fault>) -> Json {
+    let faults = at_most(MAX_FAULTS, faults);
+    let errors: Vec<Member<'_>> = faults.iter().map(Member::of).collect();
+    // Serialising texts, numbers and lists cannot fail.
+    serde_json::to_value(errors).unwrap_or_default()
+}
+
 /// The JSON:API document of errors.
 fn errors(faults: &[Fault]) -> Vec<u8> {
-    let errors = faults.iter().map(|fault| {
-        let (status, code, title) = fault.kind.row();
-        let (source, meta) =
-            (fault.source.as_ref(), fault.meta.map(|number| Meta([Some(number), None])));
-        Member { status, code, title, detail: &fault.detail, source, meta }
-    });
+    let errors = faults.iter().map(Member::of);
     let first = faults.iter().find_map(|fault| fault.first.as_deref());
     let links = first.map(|first| Links { first });
     // Serialising texts, numbers and lists cannot fail.
@@ -119,5 +125,14 @@ struct Member<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a Source>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    meta: Option<Meta>,
+    meta: Option<OnlyMember<&'a Json>>,
+}
+
+impl<'a> Member<'a> {
+    fn of(fault: &'a Fault) -> Self {
+        let (status, code, title) = fault.kind.row();
+        let source = fault.source.as_ref();
+        let meta = fault.meta.as_deref().map(|(name, value)| OnlyMember(name, value));
+        Self { status, code, title, detail: &fault.detail, source, meta }
+    }
 }

@@ -46,6 +46,12 @@ impl<'a> Body<'a> {
         Body::from_document(document, resource, id)
     }
 
+    /// The fields of a line of a file.
+    pub fn of_line(members: &'a [LineMember]) -> Self {
+        let members = members.iter().map(|(name, literal)| (Cow::Borrowed(&**name), &**literal));
+        Body::of(members.collect(), "".into())
+    }
+
     /// A body that is not a JSON:API document.
     fn of(members: Vec<(Cow<'a, str>, &'a RawValue)>, at: Cow<'static, str>) -> Self {
         Body { members, at, relationships: Vec::new(), faults: Vec::new() }
@@ -109,6 +115,27 @@ impl<'a> Body<'a> {
     }
 }
 
+/// A member of a line of a file: its name, and its literal text.
+pub type LineMember = (String, Box<RawValue>);
+
+/// Reads a line of a file that is an object of fields.
+///
+/// # Errors
+/// A sentence about the line, which completes one that begins with its number.
+pub fn line(text: &str) -> Result<Vec<LineMember>, String> {
+    let members: Members<'_> =
+        serde_json::from_str(text).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => {
+                let complaint = complaint(&error.to_string());
+                complaint.trim_start_matches("The body").trim_end_matches('.').trim().to_owned()
+            }
+            _ => format!("is not valid JSON at column {}", error.column()),
+        })?;
+    let owned =
+        |(name, literal): (Cow<'_, str>, &RawValue)| (name.into_owned(), literal.to_owned());
+    Ok(members.0.into_iter().map(owned).collect())
+}
+
 /// The record that a relationship identifies.
 #[derive(Debug)]
 pub struct Identifier<'a> {
@@ -160,15 +187,20 @@ fn check_headers(request: &Request) -> Result<(), Error> {
 
 /// Whether the one content type of a request is JSON in UTF-8.
 fn is_json(request: &Request) -> bool {
+    is_of_type(request, "application", "json")
+}
+
+/// Whether the one content type of a request is this one, in UTF-8.
+pub(super) fn is_of_type(request: &Request, main: &str, sub: &str) -> bool {
     if request.header_at("content-type", 1).is_some() {
         return false;
     }
     let sent = request.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
     sent.and_then(|text| MediaType::parse(text).ok()).is_some_and(|media| {
-        let json = media.ty.as_str().eq_ignore_ascii_case("application")
-            && media.subty.as_str().eq_ignore_ascii_case("json")
+        let same = media.ty.as_str().eq_ignore_ascii_case(main)
+            && media.subty.as_str().eq_ignore_ascii_case(sub)
             && media.suffix.is_none();
-        json && media.params.iter().all(|(name, value)| {
+        same && media.params.iter().all(|(name, value)| {
             name.as_str().eq_ignore_ascii_case("charset")
                 && value.unquoted_str().eq_ignore_ascii_case("utf-8")
         })

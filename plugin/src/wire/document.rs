@@ -9,7 +9,7 @@ use time::PrimitiveDateTime;
 use super::included::{Beside, Included};
 use super::limited::Limited;
 use super::literal;
-use super::object::{LinkBase, Meta, Object, Own, record_path};
+use super::object::{LinkBase, Object, OnlyMember, Own, record_path};
 use super::request::{AFTER, LIMIT, Listing, OFFSET};
 use super::view::View;
 use crate::error::{Error, Fault, Named};
@@ -124,7 +124,8 @@ pub fn single(
         }
     };
     let data = Object { resource, view, row, included, base };
-    let (included, meta) = (records.beside(base), beside.map(|number| Meta([Some(number), None])));
+    let (included, meta) =
+        (records.beside(base), beside.map(|(name, number)| OnlyMember(name, number)));
     let document = Single { links: Own { own: &own }, data, included, meta };
     write(&document, 1536 + records.size(), base.limit).map(Some)
 }
@@ -336,7 +337,7 @@ struct Single<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     included: Option<Others<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    meta: Option<Meta>,
+    meta: Option<OnlyMember<i64>>,
 }
 
 #[derive(serde::Serialize)]

@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 
 use host_interface::Request;
+use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use super::body::{self, Body};
 use super::literal;
 use super::names::unknown;
-use crate::error::{Error, Fault, FaultKind, MAX_FAULTS, Named};
+use crate::error::{Error, Fault, FaultKind, MAX_FAULTS};
 use crate::model::field::{Access, Complaint, Field, Handle, Initial, Relationship, Typed};
 use crate::model::question::Check;
 use crate::model::record::Record;
@@ -108,6 +109,15 @@ impl Draft {
             given.take_if(|given| given == before);
         }
         self.touch();
+    }
+
+    /// Whether it leaves a record as it is: nothing is wrong with it, and all values that it gives are those of
+    /// the record.
+    pub fn leaves(&self, before: &Record) -> bool {
+        let mut pairs = self.values.iter().zip(before.values());
+        self.faults.is_empty()
+            && self.children.is_empty()
+            && pairs.all(|(given, before)| given.as_ref().is_none_or(|given| given == before))
     }
 
     /// Sets the moment of a change, if anything changes.
@@ -286,9 +296,15 @@ impl Draft {
         self.report(fault);
     }
 
-    /// Adds a fault in a member of the body, with a number for programs.
-    pub fn fault_with(&mut self, kind: FaultKind, name: &str, detail: String, meta: Named) {
-        let fault = self.fault(kind, name, detail).with_meta(meta.0, meta.1);
+    /// Adds a fault in a member of the body, with a number for programs, a list of them, or an object.
+    pub fn fault_with(
+        &mut self,
+        kind: FaultKind,
+        name: &str,
+        detail: impl Into<String>,
+        meta: (&'static str, impl Into<Json>),
+    ) {
+        let fault = self.fault(kind, name, detail.into()).with_meta(meta.0, meta.1);
         self.report(fault);
     }
 

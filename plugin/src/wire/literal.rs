@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::{SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
 use url::Url;
 
 use crate::model::moment;
@@ -77,6 +78,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         }
         Kind::Ids => ids(literal).map(Value::Text),
         Kind::Json => object(literal).map(Value::Text),
+        Kind::JsonObject(_) | Kind::JsonByKey(_) => object(literal).map(Value::Text),
         Kind::JsonList(_) => match serde_json::from_str::<Vec<&RawValue>>(literal) {
             Ok(_) => Ok(Value::Text(literal.to_owned())),
             Err(_) => Err("must be a list".to_owned()),
@@ -110,7 +112,9 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
         | Kind::Email
         | Kind::Ids
         | Kind::Json
-        | Kind::JsonList(_) => Ok(Value::Text(text.to_owned())),
+        | Kind::JsonList(_)
+        | Kind::JsonObject(_)
+        | Kind::JsonByKey(_) => Ok(Value::Text(text.to_owned())),
     };
     value.map(|value| kind.typed(value))
 }
@@ -136,13 +140,45 @@ pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Resul
             }
             list.end()
         }
-        (Kind::Json | Kind::JsonList(_), Cell::Text(text)) => {
+        (Kind::JsonList(members), Cell::Text(text)) if has_decimals(members) => {
+            let list: Vec<Map<String, Json>> =
+                serde_json::from_str(text).map_err(serde::ser::Error::custom)?;
+            serializer.collect_seq(list.iter().map(|item| Item { members, item }))
+        }
+        (kind, Cell::Text(text)) if kind.is_json() => {
             match serde_json::from_str::<&RawValue>(text) {
-                Ok(raw) => serde::Serialize::serialize(raw, serializer),
+                Ok(raw) => Serialize::serialize(raw, serializer),
                 Err(error) => Err(serde::ser::Error::custom(error)),
             }
         }
         (_, Cell::Text(text)) => serializer.serialize_str(text),
+    }
+}
+
+fn has_decimals(members: &[(&str, Kind)]) -> bool {
+    members.iter().any(|(_, kind)| matches!(kind, Kind::Decimal { .. }))
+}
+
+/// An object in a list that the store has written, in which decimals are in units. Members that are not named are
+/// for the store alone.
+struct Item<'a> {
+    members: &'static [(&'static str, Kind)],
+    item: &'a Map<String, Json>,
+}
+
+impl Serialize for Item<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.members.len()))?;
+        for (name, kind) in self.members {
+            match (kind, self.item.get(*name)) {
+                (Kind::Decimal { places, shown, .. }, Some(Json::Number(units))) => {
+                    let units = units.as_i64().ok_or_else(|| S::Error::custom("no units"))?;
+                    map.serialize_entry(name, &decimal_text(units, *places, *shown))?;
+                }
+                (_, value) => map.serialize_entry(name, &value)?,
+            }
+        }
+        map.end()
     }
 }
 

@@ -2,12 +2,14 @@
 //! Independent of the document around it.
 
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value as Json};
 
 use super::included::Included;
 use super::literal;
 use super::view::View;
-use crate::error::{Error, Named};
+use crate::error::Error;
 use crate::model::field::{Field, Relationship};
+use crate::model::question::Shape;
 use crate::model::registry::Registry;
 use crate::model::relation::Many;
 use crate::model::resource::{Resource, VERSION};
@@ -51,12 +53,12 @@ pub(super) struct Own<'a> {
     pub(super) own: &'a str,
 }
 
-/// A member `meta` that consists of at most two numbers.
-pub(super) struct Meta(pub(super) [Option<Named>; 2]);
+/// An object with one member.
+pub(super) struct OnlyMember<T>(pub(super) &'static str, pub(super) T);
 
-impl Serialize for Meta {
+impl<T: Serialize> Serialize for OnlyMember<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().flatten().map(|(name, number)| (name, number)))
+        serializer.collect_map([(self.0, &self.1)])
     }
 }
 
@@ -79,8 +81,7 @@ impl Serialize for Object<'_> {
             map.serialize_entry("links", &Own { own: &own })?;
         }
         if let Some(version) = self.resource.version_of(self.row).map_err(S::Error::custom)? {
-            let beside = self.beside().map_err(S::Error::custom)?;
-            map.serialize_entry("meta", &Meta([Some((VERSION, version)), beside]))?;
+            map.serialize_entry("meta", &Meta { version, object: self })?;
         }
         map.end()
     }
@@ -93,11 +94,45 @@ impl<'a> Object<'a> {
         columns.map(|((position, field), cell)| (position, field, cell))
     }
 
-    /// The number beside the version in its `meta`, if its resource has one.
-    fn beside(&self) -> Result<Option<Named>, Error> {
-        let Some(name) = self.resource.meta else { return Ok(None) };
-        let shown = self.columns().find(|(_, field, _)| field.name == name);
-        shown.map(|(_, _, cell)| Ok((name, cell.int(name)?))).transpose()
+    /// The hidden columns that are set and shown beside the version.
+    fn beside(&self) -> impl Iterator<Item = (&'static Field, &'a Cell<'a>)> {
+        let Resource { meta, detail_meta, .. } = *self.resource;
+        let of_detail = if self.view.shape == Shape::Detail { detail_meta } else { &[] };
+        meta.iter().chain(of_detail).filter_map(|name| {
+            let shown = self.columns().find(|(_, field, _)| field.name == *name);
+            shown.map(|(_, field, cell)| (field, cell)).filter(|(_, cell)| **cell != Cell::Null)
+        })
+    }
+
+    /// What follows from columns, if all fields are shown.
+    fn derived(&self) -> Result<Map<String, Json>, Error> {
+        let derived = self.resource.derived_meta.filter(|_| self.view.shape == Shape::Detail);
+        let Some(derived) = derived else { return Ok(Map::new()) };
+        let cells = derived.from.iter().map(|name| {
+            let column = self.columns().find(|(_, field, _)| field.name == *name);
+            column.map(|(_, _, cell)| cell).ok_or_else(|| self.resource.lacks(name))
+        });
+        (derived.derive)(&cells.collect::<Result<Vec<_>, Error>>()?)
+    }
+}
+
+/// The `meta` of a resource object.
+struct Meta<'a> {
+    version: i64,
+    object: &'a Object<'a>,
+}
+
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(VERSION, &self.version)?;
+        for (field, cell) in self.object.beside() {
+            map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+        }
+        for (name, value) in self.object.derived().map_err(S::Error::custom)? {
+            map.serialize_entry(&name, &value)?;
+        }
+        map.end()
     }
 }
 

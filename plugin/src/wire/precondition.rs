@@ -30,14 +30,13 @@ pub fn check(request: &Request, version: i64, required: bool) -> Result<(), Faul
         }
         weak |= tag.starts_with(b"W/");
     }
-    let detail = match weak {
+    let detail = if weak {
         // That is the tag of a list, or one that a proxy has weakened.
-        true => {
-            "If-Match compares strong tags only: send the ETag of the record, or in quotes the \
-                 meta.version that you have read."
-                .to_owned()
-        }
-        false => format!("The record has the version {version}, which If-Match does not name."),
+        "If-Match compares strong tags only: send the ETag of the record, or in quotes the \
+         meta.version that you have read."
+            .to_owned()
+    } else {
+        format!("The record has the version {version}, which If-Match does not name.")
     };
     Err(fault(FaultKind::VersionMismatch, detail).with_meta("current_version", version))
 }

@@ -371,7 +371,7 @@ fn family(name: &str) -> &str {
 }
 
 /// Decodes the encoding of forms: `+` for a space, `%` and two digits for a byte.
-fn decode(text: &str) -> Option<Cow<'_, str>> {
+pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
     if text.contains('+') {
         let spaced = text.replace('+', " ");
         let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use reqwest::{Client, Method};
+use serde_json::Value;
 
 use super::building;
 use super::routes::{Request, Route};
@@ -126,24 +127,29 @@ impl Host {
 
     /// Sends the nth repetition of a request, which must succeed.
     async fn send(&self, route: &Route, nth: u64) {
-        let (method, path, body) = match &route.request {
-            Request::Get(path) => ("GET", path(nth), None),
+        match &route.request {
+            Request::Get(path) => self.ask("GET", &path(nth), None).await,
             Request::Send(method, request) => {
                 let (path, body) = request(nth);
-                (*method, path, Some(body.to_string()))
+                self.ask(method, &path, Some(&body)).await
             }
         };
+    }
+
+    /// The answer to a request, which must succeed.
+    pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let url = format!("http://{}{ROOT}{path}", self.address);
         let request = self.client.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         let request = request
             .header("authorization", format!("Bearer {}", self.token))
             .header("accept", "application/vnd.api+json")
             .header("content-type", "application/json")
-            .body(body.unwrap_or_default());
+            .body(body.map(Value::to_string).unwrap_or_default());
         let answer = request.send().await.unwrap();
         let status = answer.status();
         let text = answer.text().await.unwrap();
-        assert!(status.is_success(), "{}: {status} {text}", route.name);
+        assert!(status.is_success(), "{method} {path}: {status} {text}");
+        serde_json::from_str(&text).unwrap()
     }
 }
 

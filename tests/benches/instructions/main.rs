@@ -94,6 +94,7 @@ async fn measure(program: &Path, settings: &Settings, table: &Table) -> Vec<(Str
     let named: Vec<&str> = routes::ALL.iter().map(|route| route.name).collect();
     assert_eq!(named, table.names(), "the rows of table.md are those of routes.rs, in order");
     let mut host = Host::start(program).await;
+    routes::prepare(&host).await;
     let mut measured = Vec::new();
     for route in routes::ALL.iter().filter(|route| route.name.contains(&settings.only)) {
         let counted = host.count(route).await;

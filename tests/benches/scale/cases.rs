@@ -75,7 +75,7 @@ fn within(name: &str, bar: [f64; 3], path: &str) -> Case {
 /// All requests that read.
 pub fn reads() -> Vec<Case> {
     let mut cases = Vec::new();
-    for list in ["/products", "/orders", "/customers", "/inventory"] {
+    for list in ["/products", "/orders", "/customers", "/inventory", "/variants"] {
         cases.push(grows(list));
     }
     for path in [
@@ -118,12 +118,13 @@ pub fn reads() -> Vec<Case> {
             ],
         ),
         ("customers", &["country]=2"]),
+        ("variants", &["product]=7", "sku_exact]=STR-00001", "search]=00123"]),
     ] {
         for filter in filters {
             cases.push(grows(&format!("/{kind}?filter[{filter}")));
         }
     }
-    for kind in ["products", "orders", "customers", "inventory"] {
+    for kind in ["products", "orders", "customers", "inventory", "variants"] {
         let resource = plugin::resources::REGISTRY.find(kind).unwrap();
         for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
             for direction in ["", "&list[direction]=desc"] {
@@ -140,10 +141,15 @@ pub fn reads() -> Vec<Case> {
     ] {
         cases.push(grows(path));
     }
-    for path in ["/products/7", "/orders/7", "/customers/7", "/inventory/7"] {
+    for path in ["/products/1", "/products/7", "/orders/7", "/customers/7", "/inventory/7"] {
         cases.push(grows(path));
     }
-    for path in ["/products/7/variants", "/orders/7/items", "/orders/7/history"] {
+    for path in
+        ["/products/1/variants", "/products/7/variants", "/variants/7", "/variants/7/ledger"]
+    {
+        cases.push(grows(path));
+    }
+    for path in ["/orders/7/items", "/orders/7/history"] {
         cases.push(grows(path));
     }
     let orders = format!("/customers/{CUSTOMER}/orders");

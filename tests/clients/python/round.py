@@ -1,6 +1,8 @@
 """A round through the store with the client that openapi-python-client makes of its OpenAPI document:
 what an integrator does in a day, against a running host."""
 
+import io
+import json
 import os
 import uuid
 from decimal import Decimal
@@ -8,6 +10,8 @@ from decimal import Decimal
 from online_store_client import AuthenticatedClient
 from online_store_client import models as m
 from online_store_client.api.config import config_show
+from online_store_client.api.exports import exports_export
+from online_store_client.api.imports import imports_create
 from online_store_client.api.inventory import (
     inventory_adjust,
     inventory_adjust_all,
@@ -22,20 +26,28 @@ from online_store_client.api.manufacturers import (
 from online_store_client.api.orderfulfilments import orderfulfilments_show
 from online_store_client.api.orderhistories import orderhistories_create
 from online_store_client.api.orderitems import orderitems_list_of_orders
+from online_store_client.api.orderrefunds import orderrefunds_create, orderrefunds_reverse
 from online_store_client.api.orders import orders_create, orders_show
-from online_store_client.api.products import products_list
+from online_store_client.api.products import products_create, products_list
 from online_store_client.api.reports import reports_sales
 from online_store_client.api.shipments import shipments_create
 from online_store_client.api.stockmovements import stockmovements_list_of_inventory
+from online_store_client.api.variants import variants_list_of_products, variants_update
 from online_store_client.api.vouchers import vouchers_adjust, vouchers_create
-from online_store_client.types import UNSET
+from online_store_client.types import UNSET, File
 
-store = AuthenticatedClient(
-    base_url=os.environ["STORE_ROOT"],
-    token=os.environ["STORE_TOKEN"],
-    headers={"Accept": "application/vnd.api+json"},
-    raise_on_unexpected_status=True,
-)
+
+
+def reader_of(media_type):
+    return AuthenticatedClient(
+        base_url=os.environ["STORE_ROOT"],
+        token=os.environ["STORE_TOKEN"],
+        headers={"Accept": media_type},
+        raise_on_unexpected_status=True,
+    )
+
+
+store = reader_of("application/vnd.api+json")
 
 
 def succeeds(response, status, kind):
@@ -192,6 +204,37 @@ def shipped():
     assert len(whole.data.relationships.shipments.data) == 1
 
 
+def refunded():
+    items = [m.OrderitemsNew(product_id=1, orderitem_quantity=3, orderitem_price="3.3333")]
+    order = m.OrdersNew(user_email="ada@example.com", items=items)
+    made = succeeds(orders_create.sync_detailed(client=store, body=order), 201, m.OrdersDocument)
+    assert made.data.meta.to_dict()["refundable"]["amount"] == "10.00"
+    number = int(made.data.id)
+    lines = orderitems_list_of_orders.sync_detailed(number, client=store)
+    item = int(succeeds(lines, 200, m.OrderitemsList).data[0].id)
+
+    def give(quantity):
+        line = m.OrderrefundsLineNew(orderitem_id=item, quantity=quantity)
+        body = m.OrderrefundsRefundNew(reason="Returned", items=[line])
+        return orderrefunds_create.sync_detailed(number, client=store, body=body)
+
+    two = succeeds(give(2), 201, m.OrderrefundsDocument)
+    assert [line.amount for line in two.data.attributes.items] == ["6.67"]
+    refused = fails(give(2), 422)
+    assert (refused.code, refused.meta.left.amount) == ("over_refunded", "3.33")
+    undone = orderrefunds_reverse.sync_detailed(
+        number,
+        int(two.data.id),
+        client=store,
+        body=m.OrderrefundsReversalNew(reason="Wrong order"),
+    )
+    undone = succeeds(undone, 201, m.OrderrefundsDocument)
+    assert undone.data.attributes.amount == "-6.67"
+    whole = succeeds(orders_show.sync_detailed(number, client=store), 200, m.OrdersDocument)
+    left = whole.data.meta.to_dict()["refundable"]["items"][str(item)]
+    assert left == {"quantity": 3, "amount": "10.00"}
+
+
 def adjusted():
     body = m.VouchersNew(voucher_value="50", email_to="ada@example.com")
     voucher = succeeds(
@@ -240,6 +283,62 @@ def stocked():
     assert [entry.attributes.quantity_delta for entry in ledger.data] == [-3, 5]
 
 
+def varied():
+    variants = [
+        m.VariantsNew(options=m.VariantsNewOptions.from_dict({"Size": size}), quantity=1)
+        for size in ["M", "L"]
+    ]
+    body = m.ProductsNew(product_name="Shirt", price="20", variants=variants)
+    shirt = products_create.sync_detailed(client=store, body=body)
+    shirt = succeeds(shirt, 201, m.ProductsDocument)
+    assert shirt.data.attributes.quantity == 2
+    number = int(shirt.data.id)
+    rows = variants_list_of_products.sync_detailed(number, client=store)
+    rows = succeeds(rows, 200, m.VariantsList).data
+    keys = [int(row.id) for row in rows if not row.attributes.is_master]
+
+    def sell(item):
+        body = m.OrdersNew(user_email="ada@example.com", items=[item])
+        return orders_create.sync_detailed(client=store, body=body)
+
+    sold = succeeds(sell(m.OrderitemsNew(variant_id=keys[0], take_stock=1)), 201, m.OrdersDocument)
+    lines = orderitems_list_of_orders.sync_detailed(int(sold.data.id), client=store)
+    lines = succeeds(lines, 200, m.OrderitemsList)
+    assert lines.data[0].attributes.orderitem_name == "Shirt, M"
+    refused = fails(sell(m.OrderitemsNew(variant_id=keys[0], take_stock=1)), 422)
+    assert refused.code == "insufficient_stock"
+    unnamed = fails(sell(m.OrderitemsNew(product_id=number, take_stock=1)), 422)
+    assert (unnamed.code, unnamed.meta.variants) == ("variant_required", keys)
+    change = m.VariantsChange(price="22.5")
+    dearer = variants_update.sync_detailed(keys[1], client=store, body=change)
+    dearer = succeeds(dearer, 200, m.VariantsDocument)
+    assert dearer.data.attributes.price_follows_product == 0
+
+
+def transferred():
+    reader = reader_of("application/x-ndjson")
+
+    def imported(rows):
+        table = io.BytesIO("\r\n".join(["zone_name,zone_code,country_id", *rows, ""]).encode())
+        response = imports_create.sync_detailed(
+            client=reader,
+            type_=m.ImportsCreateType.ZONES,
+            mode=m.ImportsCreateMode.CREATE,
+            body=File(payload=table),
+        )
+        assert response.status_code == 200, response.content
+        return [json.loads(line) for line in response.content.splitlines() if line]
+
+    *results, end = imported(["Upper Valley,UV,1", "Lower Valley,LV,none"])
+    assert [line["result"] for line in results] == ["created", "failed"]
+    assert results[1]["errors"][0]["source"]["pointer"].endswith("/country_id")
+    assert (end["summary"]["created"], end["summary"]["failed"]) == (1, 1)
+    exported = exports_export.sync_detailed(m.ExportsExportType.ZONES, client=reader)
+    header, *zones = [json.loads(line) for line in exported.content.splitlines()]
+    assert header["export"]["type"] == "zones"
+    assert {"zone_code": "UV", "zone_name": "Upper Valley"}.items() <= zones[-1].items()
+
+
 def reported():
     sales = reports_sales.sync_detailed(
         client=store,
@@ -257,7 +356,10 @@ listed()
 written()
 ordered()
 shipped()
+refunded()
 adjusted()
 stocked()
+varied()
+transferred()
 reported()
 print("The round is done.")

@@ -192,6 +192,40 @@ async function ship() {
   assert.equal((await succeeds(fix, 200)).data.attributes.tracking_id, "P2");
 }
 
+async function refund() {
+  const made = await succeeds(
+    store.POST("/orders", {
+      body: {
+        user_email: "ada@example.com",
+        items: [{ product_id: 1, orderitem_quantity: 3, orderitem_price: "3.3333" }],
+      },
+    }),
+    201,
+  );
+  assert.equal(made.data.meta.refundable?.amount, "10.00");
+  const path = { id: Number(made.data.id) };
+  const items = await succeeds(store.GET("/orders/{id}/items", { params: { path } }), 200);
+  const orderitem_id = Number(items.data[0]?.id);
+  const give = (quantity: number) =>
+    store.POST("/orders/{id}/refunds", {
+      params: { path },
+      body: { reason: "Returned", items: [{ orderitem_id, quantity }] },
+    });
+  const two = await succeeds(give(2), 201);
+  assert.equal(two.data.attributes.items?.[0]?.amount, "6.67");
+  const refused = await fails(give(2), 422);
+  assert.equal(refused.code, "over_refunded");
+  assert.deepEqual(refused.meta?.left, { quantity: 1, amount: "3.33" });
+  const undo = store.POST("/orders/{id}/refunds/{refund_id}/reverse", {
+    params: { path: { ...path, refund_id: Number(two.data.id) } },
+    body: { reason: "Wrong order" },
+  });
+  assert.equal((await succeeds(undo, 201)).data.attributes.amount, "-6.67");
+  const whole = await succeeds(store.GET("/orders/{id}", { params: { path } }), 200);
+  const left = whole.data.meta.refundable?.items[orderitem_id];
+  assert.deepEqual(left, { quantity: 3, amount: "10.00" });
+}
+
 async function adjust() {
   const voucher = await succeeds(
     store.POST("/vouchers", { body: { voucher_value: "50", email_to: "ada@example.com" } }),
@@ -240,6 +274,55 @@ async function stock() {
   assert.deepEqual(deltas, [-3, 5]);
 }
 
+async function vary() {
+  const variants = ["M", "L"].map((Size) => ({ options: { Size }, quantity: 1 }));
+  const body = { product_name: "Shirt", price: "20", variants };
+  const shirt = await succeeds(store.POST("/products", { body }), 201);
+  assert.equal(shirt.data.attributes.quantity, 2);
+  const path = { id: Number(shirt.data.id) };
+  const all = await succeeds(store.GET("/products/{id}/variants", { params: { path } }), 200);
+  const further = all.data.filter(({ attributes }) => !attributes.is_master);
+  const keys = further.map(({ id }) => Number(id));
+  const [medium = 0, large = 0] = keys;
+  const sell = (named: { variant_id: number } | { product_id: number }) =>
+    store.POST("/orders", {
+      body: { user_email: "ada@example.com", items: [{ ...named, take_stock: 1 as const }] },
+    });
+  const sold = await succeeds(sell({ variant_id: medium }), 201);
+  const order = { path: { id: Number(sold.data.id) } };
+  const items = await succeeds(store.GET("/orders/{id}/items", { params: order }), 200);
+  assert.equal(items.data[0]?.attributes.orderitem_name, "Shirt, M");
+  assert.equal((await fails(sell({ variant_id: medium }), 422)).code, "insufficient_stock");
+  const unnamed = await fails(sell({ product_id: path.id }), 422);
+  assert.equal(unnamed.code, "variant_required");
+  assert.deepEqual(unnamed.meta?.variants, keys);
+  const params = { path: { id: large } };
+  const price = store.PATCH("/variants/{id}", { params, body: { price: "22.5" } });
+  assert.equal((await succeeds(price, 200)).data.attributes.price_follows_product, 0);
+}
+
+async function transfer() {
+  const table = "zone_name,zone_code,country_id\r\nUpper Valley,UV,1\r\nLower Valley,LV,none\r\n";
+  const lines = "application/x-ndjson";
+  const reply = store.POST("/imports", {
+    params: { query: { type: "zones", mode: "create" } },
+    headers: { Accept: lines, "Content-Type": "text/csv" },
+    body: table,
+    bodySerializer: (body: string) => body,
+    parseAs: "text",
+  });
+  const parsed = (text: string) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const report = parsed(await succeeds(reply, 200));
+  assert.deepEqual(report.slice(0, -1).map(({ result }) => result), ["created", "failed"]);
+  assert.equal(report.at(-1).summary.created, 1);
+  const path = { type: "zones" as const };
+  const options = { params: { path }, headers: { Accept: lines }, parseAs: "text" as const };
+  const exported = store.GET("/exports/{type}", options);
+  const [header, ...zones] = parsed(await succeeds(exported, 200));
+  assert.equal(header.export.type, "zones");
+  assert.equal(zones.at(-1).zone_code, "UV");
+}
+
 async function report() {
   const query = { "filter[period]": "month" as const, "fields[reports]": ["net_sales" as const] };
   const sales = await succeeds(store.GET("/reports/sales", { params: { query } }), 200);
@@ -253,7 +336,10 @@ await list();
 await write();
 await order();
 await ship();
+await refund();
 await adjust();
 await stock();
+await vary();
+await transfer();
 await report();
 console.log("The round is done.");

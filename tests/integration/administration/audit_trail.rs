@@ -323,6 +323,7 @@ async fn commands_are_in_the_audit_trail() {
                  allow store.create on com_shop for Manager, \
                  allow store.edit on com_shop for Manager, \
                  allow store.delete on com_shop for Administrator, \
+                 allow store.refund on com_shop.orders for Administrator, \
                  allow store.view on com_shop.config for Administrator install: \
                  extension webservices-shop"
             ),

@@ -390,6 +390,8 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
         ("api-list", "/api/webservices-shop/products.list".to_owned()),
         ("api-create", "/api/webservices-shop/orders.create".to_owned()),
         ("api-delete", "/api/webservices-shop/orders.delete".to_owned()),
+        ("import", "/import".to_owned()),
+        ("export", "/export".to_owned()),
         ("audit", "/audit".to_owned()),
         ("audit-some", "/audit?origin=api&type=products&since=2026-01-01".to_owned()),
         ("audit-none", "/audit?user=nobody".to_owned()),
@@ -534,7 +536,7 @@ async fn busy(shop: &Shop) {
     let long = "Found to be broken after delivery, ".repeat(7);
     for (delta, reason) in [(12, "Counted"), (-3, &*long)] {
         let body = json!({"quantity_delta": delta, "reason": reason, "reference": "Till 4"});
-        shop.post("/inventory/7/adjust", body).by(Role::Manager).send().await.expect(200);
+        shop.post("/inventory/8/adjust", body).by(Role::Manager).send().await.expect(200);
     }
     shop.create("/manufacturers", json!({"manufacturer_name": "Weiß & Söhne"})).await;
     shop.get("/orders").by(Role::Nobody).send().await.expect(401);

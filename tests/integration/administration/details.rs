@@ -13,6 +13,7 @@ use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id};
 
 const STOCK: &str = "webservices-shop-stock_movements";
 const VOUCHERS: &str = "webservices-shop-voucher_movements";
+const REFUNDS: &str = "webservices-shop-refunds";
 
 /// A shop with a lamp, a voucher and more, where every role has the password.
 async fn stocked() -> Shop {
@@ -92,7 +93,10 @@ async fn each_route_that_moves_something_and_no_other_has_the_link() {
     let steps = json!({"adjustments": [{"sku": "D-1", "quantity_delta": 1, "reason": "Found"}]});
     let order = json!({"user_email": "ada@example.com", "items": [sale]});
     let credit = json!({"adjustment_type": "credit", "amount": "12.5", "reason": "Sorry"});
+    let back = json!({"orderitem_id": 1, "quantity": 1, "restock": 1});
+    let back = json!({"reason": "Returned", "items": [back]});
     let none = Value::Null;
+    let size = |size: &str| json!({"options": {"Size": size}, "quantity": 3});
     for (method, path, body) in [
         ("POST", "/products", lamp),
         ("PATCH", "/products/3", json!({"quantity": 9})),
@@ -100,11 +104,17 @@ async fn each_route_that_moves_something_and_no_other_has_the_link() {
         ("POST", "/inventory/3/adjust", step),
         ("POST", "/inventory/adjust", steps),
         ("POST", "/orders", order),
+        ("POST", "/orders/2/refunds", back),
+        ("POST", "/orders/2/refunds/1/reverse", json!({"reason": "Wrong order"})),
         ("DELETE", "/inventory/3", none.clone()),
         ("POST", "/inventory", json!({"shop_product_id": 3, "quantity": 3})),
-        ("DELETE", "/products/3", none),
+        ("DELETE", "/products/3", none.clone()),
         ("POST", "/vouchers/1/adjust", credit),
         ("POST", "/manufacturers", json!({"manufacturer_name": "Oak"})),
+        ("POST", "/products", json!({"product_name": "Shirt", "variants": [size("M")]})),
+        ("POST", "/products/4/variants", size("L")),
+        ("PATCH", "/variants/6", json!({"quantity": 1})),
+        ("DELETE", "/variants/6", none),
     ] {
         let request = match body {
             Value::Null => shop.delete(path),
@@ -114,10 +124,14 @@ async fn each_route_that_moves_something_and_no_other_has_the_link() {
         assert!(answer.status < 300, "{method} {path}: {}", answer.status);
     }
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
-    audited(&mut ann, "request=of-the-test", 11).await;
+    audited(&mut ann, "request=of-the-test", 17).await;
     let page = ann.html.clone();
     let mut routes = BTreeSet::new();
-    for (text, panel) in [("Stock movements", STOCK), ("Voucher movements", VOUCHERS)] {
+    for (text, panel) in [
+        ("Stock movements", STOCK),
+        ("Voucher movements", VOUCHERS),
+        ("Stock movements, Refunds", REFUNDS),
+    ] {
         for link in links(&page, text) {
             let html = ann.get(&link).await.html;
             assert_eq!(rows(&html, panel).map(|rows| rows.len()), Some(1), "{link}");
@@ -128,6 +142,11 @@ async fn each_route_that_moves_something_and_no_other_has_the_link() {
     }
     let declared = plugin::app::describe().detail_panels.into_iter().flat_map(|of| of.routes);
     assert_eq!(routes, declared.collect::<BTreeSet<String>>());
+    // The audit trail of an order has its refunds, and the first page the latest of all.
+    let refunds = rows(&ann.get("/audit?type=orders&id=2").await.html, REFUNDS).unwrap();
+    let amounts: Vec<&str> = refunds.iter().map(|row| row[2].as_str()).collect();
+    assert_eq!(amounts, ["-5.00", "5.00"]);
+    ann.get("/").await.says("Wrong order");
 }
 
 #[tokio::test]

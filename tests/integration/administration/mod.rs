@@ -5,10 +5,13 @@ mod api_explorer;
 mod audit_trail;
 #[cfg(engine = "sqlite")] // Templates and styles do not depend on the engine.
 mod browser;
+#[cfg(engine = "sqlite")] // The same.
+mod browser_files;
 mod details;
 mod extensions;
 mod pages;
 mod sessions;
 mod tokens;
 mod trust;
+mod uploads;
 mod users;

@@ -12,7 +12,7 @@ use crate::support::harness::{Answer, Role, library};
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, add, shop};
 
-const PAGES: [&str; 27] = [
+const PAGES: [&str; 29] = [
     "/",
     "/users",
     "/users/new",
@@ -37,6 +37,8 @@ const PAGES: [&str; 27] = [
     "/api?group=orders",
     "/api/webservices-shop/products.list",
     "/api/webservices-shop/products.create",
+    "/import",
+    "/export",
     "/audit",
     "/audit?type=inventory&id=1",
     "/account",

@@ -33,7 +33,7 @@ async fn a_round_with_a_client_in_python() {
     assert_eq!(valid, "openapi.json: OK\n");
     let package = "online_store_client";
     let generate = ["generate", "--path", "openapi.json", "--meta", "none", "--fail-on-warning"];
-    let generate = [&generate[..], &["--output-path", package]].concat();
+    let generate = [&generate[..], &["--config", "config.yaml", "--output-path", package]].concat();
     let output = workshop.run("bin/openapi-python-client", &generate).await;
     assert_eq!(output.trim(), format!("Generating {package}"));
     for (_, _, operation) in Document::of_the_store().operations() {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::support::document::Document;
-use crate::support::harness::{Ask, MEDIA_TYPE, Shop};
+use crate::support::harness::{Ask, MEDIA_TYPE, NDJSON, Shop};
 
 /// An example stands wherever a reader needs one, and fits.
 #[test]
@@ -76,6 +76,7 @@ async fn every_operation_succeeds_with_its_examples_in_the_demo_store() {
 async fn demo() -> Shop {
     let shop = Shop::open().await;
     shop.site.command("demo", &Map::new(), || ()).await.unwrap();
+    shop.fail_to_import().await;
     shop
 }
 
@@ -117,6 +118,9 @@ fn with_examples<'a>(
     for (name, value) in headers {
         ask = ask.header(&name, &value);
     }
+    if let Value::String(file) = &operation["requestBody"]["content"][NDJSON]["example"] {
+        return ask.file(NDJSON, file.as_str());
+    }
     let content = &operation["requestBody"]["content"]["application/json"];
     if content.is_object() { ask.json(content["examples"][form]["value"].clone()) } else { ask }
 }
@@ -150,7 +154,9 @@ async fn links_lead_from_a_new_record_to_the_operations_on_it() {
             |(_, path, _): &(&str, &str, &Value)| path.starts_with(&format!("/{kind}/{{id}}"));
         let of_users = ["/customers/{id}/addresses", "/customers/{id}/orders"];
         let own = document.operations().filter(own);
-        let own = own.filter(|(_, path, _)| !of_users.contains(path)).count();
+        // A path with the key of a part too has one that the new record does not have.
+        let with_part = |path: &str| path.matches('{').count() > 1;
+        let own = own.filter(|(_, path, _)| !of_users.contains(path) && !with_part(path)).count();
         assert_eq!(links.len(), own, "{method} {path}");
     }
     assert!(linked > 60, "{linked}");

@@ -13,6 +13,8 @@ mod links;
 mod openapi;
 mod paging;
 mod preconditions;
+#[cfg(engine = "sqlite")] // The document is made from descriptions.
+mod published;
 mod queries;
 #[cfg(engine = "sqlite")] // Responses are built from finished answers.
 mod responses;

@@ -22,6 +22,7 @@ fn links(value: &Value, found: &mut BTreeSet<String>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_link_and_location_can_be_read() {
     let shop = Shop::stocked().await;
+    shop.fail_to_import().await;
     let mut found = BTreeSet::new();
     let new = json!({"user_email": "ada@example.com", "items": [{"product_id": 1}]});
     let (status, note) =
@@ -36,6 +37,7 @@ async fn every_link_and_location_can_be_read() {
         ("/orders/1/status", json!({"status_id": 1})),
         ("/orders/2/shipments", json!({"tracking_id": "P1"})),
         ("/orders/2/tracking", json!({"tracking_id": "P2"})),
+        ("/orders/2/refunds", json!({"reason": "x", "amount": "1"})),
         ("/zones", zone),
     ] {
         let answer = shop.post(path, body).send().await;
@@ -44,7 +46,8 @@ async fn every_link_and_location_can_be_read() {
         found.extend(answer.headers.get("location").map(|at| at.to_str().unwrap().to_owned()));
     }
     for route in plugin::app::describe().routes {
-        if route.method.to_string() == "GET" {
+        // A stream of records has no links.
+        if route.method.to_string() == "GET" && route.media_types.is_empty() {
             let path = route.pattern.strip_prefix("v1/shop").unwrap();
             // Payment methods share their ids with shipping methods, which come first.
             let id = if path.starts_with("/paymentmethods") { "2" } else { "1" };

@@ -167,6 +167,7 @@ async fn query_members_reserved_by_json_api_are_never_ignored() {
     let shop = Shop::stocked().await;
     for route in plugin::app::describe().routes {
         let path = route.pattern.strip_prefix("v1/shop").unwrap().replace("{id:digits}", "1");
+        let path = path.replace("{type}", "zones").replace("{refund_id:digits}", "1");
         for (member, name) in [
             ("page=2", "page"),
             ("filter=x", "filter"),

@@ -270,6 +270,37 @@ async fn spoil_ledger(store: &Store) -> Vec<Line> {
     vec![of_product(1, first + 3, first), of_product(2, second, second + 1), gap]
 }
 
+/// Makes the sums over the variants of two products wrong, and changes the quantity of a variant of a third one
+/// without an entry in the ledger. Returns the lines that can be corrected, and the others.
+async fn spoil_variants(store: &Store) -> (Vec<Line>, Vec<Line>) {
+    let quantity = async |product: i64| {
+        let query = format!("SELECT quantity FROM shop_products WHERE shop_product_id = {product}");
+        number(store, query).await
+    };
+    let sum = quantity(7).await;
+    let of_third = "FROM shop_variants WHERE product_id = 27 AND is_master = 0";
+    let variant = number(store, format!("SELECT min(shop_variant_id) {of_third}")).await;
+    let held = format!("SELECT quantity {of_third} AND shop_variant_id = {variant}");
+    let held = number(store, held).await;
+    let changes = [
+        "UPDATE shop_products SET quantity = quantity + 3 WHERE shop_product_id = 7".to_owned(),
+        "UPDATE shop_products SET variant_count = 4 WHERE shop_product_id = 17".to_owned(),
+        format!(
+            "UPDATE shop_variants SET quantity = quantity + 2 WHERE shop_variant_id = {variant}"
+        ),
+    ];
+    store.write(changes.map(plain)).await.unwrap();
+    let of_product = |product: i64, column: &str, stored, counted| {
+        let key = json!({"shop_product_id": product});
+        ("shop_products".to_owned(), key, column.to_owned(), stored, counted)
+    };
+    let key = json!({"shop_variant_id": variant});
+    let of_variant = ("shop_variants".to_owned(), key, "quantity".to_owned(), held + 2, held);
+    let repairable =
+        vec![of_product(7, "quantity", sum + 3, sum), of_product(17, "variant_count", 4, 6)];
+    (repairable, vec![of_variant])
+}
+
 /// Makes the indexes of texts wrong, where they are tables: with a part that no text has, and one that is
 /// missing.
 async fn spoil_indexes(store: &Store, engine: Engine) -> Vec<Line> {
@@ -343,9 +374,11 @@ async fn what_is_stored_twice_is_compared_and_repaired_where_one_follows_from_th
     let states = texts(&store, STATES).await;
 
     let [repairable, other] = spoil_shipped(&store).await;
-    let others: Vec<Line> = spoil_ledger(&store).await.into_iter().chain([other]).collect();
+    let (of_variants, others) = spoil_variants(&store).await;
+    let others: Vec<Line> =
+        spoil_ledger(&store).await.into_iter().chain([other]).chain(others).collect();
     let mut expected = spoil_indexes(&store, place.database.engine).await;
-    expected.extend(others.iter().cloned().chain([repairable]));
+    expected.extend(others.iter().cloned().chain([repairable]).chain(of_variants));
     let checked = place.call("check").finish().await;
     checked.exits(1);
     assert_eq!(sorted(lines(&checked.out())), sorted(expected.clone()));

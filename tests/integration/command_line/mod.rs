@@ -10,3 +10,4 @@ mod lists;
 mod maintenance;
 mod secrets;
 mod start;
+mod transfers;

@@ -13,6 +13,7 @@ mod faults;
 #[cfg(engine = "sqlite")] // What is measured is not the engine.
 mod guessing;
 mod handover;
+mod importing;
 #[cfg(engine = "sqlite")] // Lines depend on requests and responses only.
 mod logging;
 #[cfg(engine = "sqlite")] // The mail server is the only other party.
@@ -20,6 +21,8 @@ mod mails;
 mod metrics;
 mod mirror;
 mod own_databases;
+mod proof;
+mod refunding;
 mod repeats;
 mod replica;
 #[cfg(engine = "sqlite")] // Requests are refused before any SQL.
@@ -28,5 +31,6 @@ mod shared_database;
 #[cfg(engine = "sqlite")] // Signals do not depend on the engine.
 mod stopping;
 mod token_limits;
+mod variants;
 #[cfg(engine = "sqlite")] // The fixture that holds answers open has no database.
 mod waiters;

@@ -16,7 +16,7 @@ use crate::support::waiting::eventually;
 #[cfg_attr(not(replica), ignore = "needs a primary and its replica: TEST_REPLICA")]
 async fn reports_are_read_from_the_replica_and_everything_else_is_not() {
     let servers = servers("TEST_REPLICA");
-    let place = Place::of_the_store();
+    let place = Place::of_the_store_on(&servers[0]);
     let token = place.user("ann", "Administrator").await;
     let replica = place.database.url_on(&servers[1]);
     let mut at_replica = eventually("the replica has the database", async || {

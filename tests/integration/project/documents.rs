@@ -525,7 +525,7 @@ async fn the_synopsis_of_the_command_line_names_existing_commands() {
     let synopsis = blocks.iter().find(|block| block.text.starts_with("example-host [")).unwrap();
     // A line with more indentation continues the previous one.
     let is_command = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
-    let place = Place::of_the_fixture();
+    let place = Place::of_the_store();
     for line in synopsis.text.lines().filter(is_command).map(str::trim) {
         let mut group = "";
         for alternative in line.split(" | ") {

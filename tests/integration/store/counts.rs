@@ -208,6 +208,8 @@ impl Shelves {
         let countries = self.zones.iter().map(|[_, country]| country.to_string());
         let countries = filters("country", "country_id", countries);
         totals.extend(List::new("/customers", "shop_addresses").with(&countries));
+        let everything = ("/variants?".to_owned(), "shop_variants".to_owned());
+        totals.push(everything);
         totals
     }
 
@@ -299,7 +301,7 @@ impl Shelves {
     async fn pieces_are_those_of_the_texts(&self) {
         match self.store.database.engine {
             Engine::Sqlite => {
-                for table in ["products", "orders", "addresses"] {
+                for table in ["products", "variants", "orders", "addresses"] {
                     let table = format!("shop_{table}_search");
                     let check = format!("INSERT INTO {table} ({table}, rank)");
                     self.store.run(format!("{check} VALUES ('integrity-check', 1)")).await;

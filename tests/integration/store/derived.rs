@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use host_interface::ProgressHandle;
-use plugin::bulk::{copy, demo, reference};
+use plugin::bulk::{copy, demo};
 use plugin::error::Error;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
@@ -13,8 +13,10 @@ use plugin::sql::derived::{NUMBER, digest_of, objects};
 use plugin::sql::dialect::{MYSQL, POSTGRES, SQLITE};
 use plugin::store::Store;
 
+use crate::support::bare::Bare;
 use crate::support::databases::{Database, Engine};
 use crate::support::process::Place;
+use crate::support::template::Template;
 
 /// How often a start is killed, unless `TEST_KILLS` has another number.
 const KILLS: u64 = 8;
@@ -117,7 +119,7 @@ async fn tables_of_an_unreleased_program_are_refused() {
     };
     store.execute(plain(other)).await.unwrap();
     let (columns, values) =
-        ("(version, description, success, checksum, execution_time)", "(2, 'later', TRUE, '', 0)");
+        ("(version, description, success, checksum, execution_time)", "(52, 'later', TRUE, '', 0)");
     let table =
         if database.engine == Engine::Sqlite { "_sqlx_migrations" } else { "shop_migrations" };
     let second = format!("INSERT INTO {table} {columns} VALUES {values}");
@@ -206,12 +208,11 @@ const SIZE: demo::Size = demo::Size { products: 40, orders: 60 };
 
 /// A store with demo data.
 async fn filled() -> (Store, Database) {
-    let database = Database::new().await;
-    let store = Store::open(&database.url()).unwrap();
-    store.migrate(REGISTRY).await.unwrap();
-    reference::install(&store).await.unwrap();
-    demo::fill(&store, SIZE, &ProgressHandle::new(())).await.unwrap();
-    (store, database)
+    static FILLED: Template<()> = Template::new();
+    Bare::prepared(&FILLED, async |store| {
+        demo::fill(store, SIZE, &ProgressHandle::new(())).await.unwrap();
+    })
+    .await
 }
 
 async fn is_counted(store: &Store) {

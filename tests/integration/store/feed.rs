@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use time::UtcDateTime;
 use time::macros::format_description;
 
-use super::shelves::{Directory, document, text};
-use crate::support::bare::Bare;
+use super::shelves::{document, text};
+use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
 use crate::support::harness::{ROOT, Role, Shop};
 use crate::support::mirror::Mirror;
@@ -108,7 +108,7 @@ async fn a_feed_of_all_types_has_the_parts_of_orders() {
     let mut mirror = Mirror::of_all(1_000);
     mirror.catch_up(&store).await;
     let kinds: Vec<&str> = REGISTRY.followed().map(|resource| resource.kind).collect();
-    assert_eq!(kinds.len(), 22, "{kinds:?}");
+    assert_eq!(kinds.len(), 23, "{kinds:?}");
     let lamp = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "quantity": 5});
     write(&store, Method::Post, "/products", lamp).await;
     let order = json!({"user_email": "ada@example.com", "items": [
@@ -138,6 +138,14 @@ async fn a_feed_of_all_types_has_the_parts_of_orders() {
         sent,
         ["orderfulfilments/1", "orderhistories/2", "orderitems/2", "orders/1", "shipments/1"]
     );
+    let some = json!({"reason": "Returned", "items": [{"orderitem_id": 2, "quantity": 1}]});
+    write(&store, Method::Post, "/orders/1/refunds", some).await;
+    let mut given = mirror.catch_up(&store).await;
+    given.sort_unstable();
+    assert_eq!(
+        given,
+        ["orderfulfilments/1", "orderhistories/3", "orderitems/2", "orderrefunds/1", "orders/1"]
+    );
     write(&store, Method::Delete, "/orders/1", Value::Null).await;
     let mut gone = mirror.catch_up(&store).await;
     gone.sort_unstable();
@@ -147,8 +155,10 @@ async fn a_feed_of_all_types_has_the_parts_of_orders() {
             "-orderfulfilments/1",
             "-orderhistories/1",
             "-orderhistories/2",
+            "-orderhistories/3",
             "-orderitems/1",
             "-orderitems/2",
+            "-orderrefunds/1",
             "-orders/1",
             "-shipments/1"
         ]

@@ -73,6 +73,7 @@ async fn pieces(store: &Store, engine: Engine) -> Vec<String> {
         Engine::Sqlite => {
             for check in [
                 "INSERT INTO shop_products_search (shop_products_search, rank) VALUES ('integrity-check', 1)",
+                "INSERT INTO shop_variants_search (shop_variants_search, rank) VALUES ('integrity-check', 1)",
                 "INSERT INTO shop_orders_search (shop_orders_search, rank) VALUES ('integrity-check', 1)",
                 "INSERT INTO shop_addresses_search (shop_addresses_search, rank) VALUES ('integrity-check', 1)",
             ] {
@@ -85,7 +86,9 @@ async fn pieces(store: &Store, engine: Engine) -> Vec<String> {
             let all = "SELECT concat_ws('|', 'name', piece, record, place, ahead) AS piece \
                  FROM shop_product_name_pieces UNION ALL \
                  SELECT concat_ws('|', 'sku', piece, record, place, ahead) \
-                 FROM shop_product_sku_pieces ORDER BY 1";
+                 FROM shop_product_sku_pieces UNION ALL \
+                 SELECT concat_ws('|', 'variant', piece, record, place, ahead) \
+                 FROM shop_variant_sku_pieces ORDER BY 1";
             let mut reading = store.begin_read().await.unwrap();
             let pieces = reading.texts(Statement::fixed(all, Vec::new())).await.unwrap();
             reading.commit().await.unwrap();

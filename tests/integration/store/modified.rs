@@ -13,8 +13,8 @@ use time::macros::format_description;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::shelves::{Directory, document, text};
-use crate::support::bare::Bare;
+use super::shelves::{document, text};
+use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
 
 /// The number of clients that write.

@@ -3,7 +3,7 @@
 
 use futures_util::TryStreamExt;
 use host_interface::{Method, ProgressHandle};
-use plugin::bulk::{demo, reference};
+use plugin::bulk::demo;
 use plugin::model::question::{Check, Condition, Page, Shape};
 use plugin::model::relation::Relation;
 use plugin::model::resource::{Order, Resource, Test};
@@ -19,10 +19,11 @@ use serde_json::json;
 
 use crate::support::bare::Bare;
 use crate::support::databases::{Database, Engine};
+use crate::support::template::Template;
 use crate::support::waiting::eventually;
 
 /// The tables that grow with a store.
-const LARGE: [&str; 3] = ["shop_products", "shop_orders", "shop_addresses"];
+const LARGE: [&str; 4] = ["shop_products", "shop_orders", "shop_addresses", "shop_variants"];
 
 /// Filters that integrators combine.
 const TOGETHER: [&str; 20] = [
@@ -59,7 +60,7 @@ fn page_of(request: &str) -> Page {
 /// Every list without filters, in every order, and with every filter that has an index.
 fn alone() -> Vec<String> {
     let mut requests = Vec::new();
-    for kind in ["products", "orders", "customers"] {
+    for kind in ["products", "orders", "customers", "variants"] {
         let resource: &Resource = resources::REGISTRY.find(kind).unwrap();
         requests.push(kind.to_owned());
         for field in std::iter::once(resource.key).chain(resource.list.iter().map(|f| f.name)) {
@@ -87,19 +88,19 @@ fn alone() -> Vec<String> {
     requests
 }
 
-/// A store with enough records for realistic plans.
-async fn filled(database: &Database) -> Store {
-    let store = Store::open(&database.url()).unwrap();
-    store.migrate(REGISTRY).await.unwrap();
-    reference::install(&store).await.unwrap();
-    let size = demo::Size { products: 3_000, orders: 4_000 };
-    demo::fill(&store, size, &ProgressHandle::new(())).await.unwrap();
-    let analyse = match database.engine {
-        Engine::Sqlite | Engine::Postgres => "ANALYZE",
-        Engine::MariaDb => "ANALYZE TABLE shop_products, shop_orders, shop_addresses",
-    };
-    store.execute(Statement::fixed(analyse, Vec::new())).await.unwrap();
-    store
+/// A store with enough records for realistic plans, and its database.
+async fn filled() -> (Store, Database) {
+    static FILLED: Template<()> = Template::new();
+    Bare::prepared(&FILLED, async |store| {
+        let size = demo::Size { products: 3_000, orders: 4_000 };
+        demo::fill(store, size, &ProgressHandle::new(())).await.unwrap();
+        let analyse = match Engine::of_this_run() {
+            Engine::Sqlite | Engine::Postgres => "ANALYZE",
+            Engine::MariaDb => "ANALYZE TABLE shop_products, shop_orders, shop_addresses",
+        };
+        store.execute(Statement::fixed(analyse, Vec::new())).await.unwrap();
+    })
+    .await
 }
 
 /// A transaction without the plans that engines prefer for small tables, which read and sort all
@@ -163,8 +164,7 @@ fn is_kept(total: &Statement) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_list_scans_or_sorts_a_table() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
     let dialect = store.dialect();
     let mut wasteful = Vec::new();
@@ -195,8 +195,7 @@ async fn no_list_scans_or_sorts_a_table() {
 /// However far a client has come in a list of changed records, its next page is read from there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_after_another_is_read_from_where_that_ended() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
     let since = Condition::Changed { since: 1_000_000, ordered: true };
     let by_key = ["products", "products?filter[manufacturer]=3", "orders", "customers"];
@@ -223,8 +222,7 @@ async fn a_page_after_another_is_read_from_where_that_ended() {
 /// The records of a relation are found by an index, however many there are.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_included_relation_scans_a_table() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
     let mut followed = 0;
     for resource in resources::REGISTRY.iter().filter(|resource| resource.has_own_route()) {
@@ -241,7 +239,9 @@ async fn no_included_relation_scans_a_table() {
                     found.contains(&format!("Seq Scan on {} ", page.resource.table))
                 }
                 Engine::MariaDb => {
-                    let many = matches!(relation, Relation::Many(_));
+                    // Few orders of the demo store have refunds.
+                    let few = page.resource.table == "shop_orderrefunds";
+                    let many = matches!(relation, Relation::Many(_)) && !few;
                     many && found.contains("\"access_type\": \"ALL\"")
                 }
             };
@@ -258,8 +258,7 @@ async fn no_included_relation_scans_a_table() {
 /// and the SQL makes the engine do so.
 #[tokio::test(flavor = "multi_thread")]
 async fn few_records_are_sorted_and_many_are_read_in_index_order() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
     let dialect = store.dialect();
     for (request, many) in [
@@ -293,8 +292,7 @@ async fn few_records_are_sorted_and_many_are_read_in_index_order() {
 /// Open orders are few, and the latest: whoever reads orders in the order of time meets them last.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pick_list_reads_open_orders_alone() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, database) = filled().await;
     let mut transaction = store.begin_read().await.unwrap();
     let words = |words: &[&str]| words.iter().map(|word| Value::Text((*word).to_owned())).collect();
     let open = [
@@ -316,11 +314,24 @@ async fn the_pick_list_reads_open_orders_alone() {
     store.close().await;
 }
 
+/// Of products and of variants, only those at the beginning of an index are sorted together.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_inventory_is_read_along_two_indexes() {
+    let (store, database) = filled().await;
+    let mut transaction = reading(&store, database.engine).await;
+    let rows = sql::table(sql::in_stock(0, 20), store.dialect());
+    let found = plan(&mut transaction, database.engine, rows).await;
+    for index in ["shop_products_quantity", "shop_variants_quantity"] {
+        assert!(found.contains(index), "{index}:\n{found}");
+    }
+    drop(transaction);
+    store.close().await;
+}
+
 /// A unique index answers whether a value is free.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_check_of_a_unique_value_scans_a_table() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
     for kind in ["products", "variants", "orders", "vouchers", "coupons"] {
         let resource = resources::REGISTRY.find(kind).unwrap();
@@ -346,8 +357,7 @@ async fn no_check_of_a_unique_value_scans_a_table() {
 /// A text in few records is searched for once: its keys are then known, and used for the page.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rare_text_is_searched_for_once() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, _database) = filled().await;
     let mut transaction = store.begin_read().await.unwrap();
     for (request, few) in [
         ("products?filter[search]=heron+7", true),
@@ -357,6 +367,9 @@ async fn a_rare_text_is_searched_for_once() {
         ("products?filter[search]=no+such+bird", true),
         ("products?filter[search]=heron+7&page[offset]=5000", true),
         ("products?filter[sku]=0001", true),
+        ("variants?filter[search]=0001", true),
+        ("variants?filter[search]=-1-2", true),
+        ("variants?filter[search]=no-such-sku&list[ordering]=price", true),
         ("customers?filter[search]=rossi", true),
         ("products?filter[search]=e", false),
     ] {
@@ -392,8 +405,7 @@ async fn a_rare_text_is_searched_for_once() {
 /// On a distant page, the preceding records are skipped in steps.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_distant_page_is_found_by_kept_counts() {
-    let database = Database::new().await;
-    let store = filled(&database).await;
+    let (store, _database) = filled().await;
     let mut transaction = store.begin_read().await.unwrap();
     for request in ["orders", "orders?list[ordering]=shop_order_id", "orders?filter[status]=8"] {
         for direction in ["asc", "desc"] {

@@ -4,7 +4,6 @@ use host_interface::Method;
 use serde_json::{Value, json};
 
 use crate::support::bare::Bare;
-use crate::support::databases::Engine;
 use crate::support::harness::Shop;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,13 +88,10 @@ async fn a_variant_other_than_the_master_keeps_its_own_values() {
     let store = Bare::open().await;
     let product = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "upc": "1"});
     assert_eq!(store.ask(Method::Post, "/products", product).await.status(), 201);
-    let price = match store.database.engine {
-        Engine::Sqlite => "1250000",
-        Engine::Postgres | Engine::MariaDb => "12.5",
-    };
-    let columns = "product_id, sku, sku_fold, price, upc, manage_stock";
-    let own = format!("1, 'L-1-RED', 'l-1-red', {price}, '2', 1");
-    store.run(format!("INSERT INTO shop_variants ({columns}) VALUES ({own})")).await;
+    let own = json!({
+        "sku": "L-1-RED", "price": "12.5", "upc": "2", "quantity": 0, "options": {"Colour": "red"},
+    });
+    assert_eq!(store.ask(Method::Post, "/products/1/variants", own).await.status(), 201);
     for (path, change) in [
         ("/products/1", json!({"sku": "L-2", "price": "11", "upc": "3"})),
         ("/inventory/1", json!({"sku": "L-3", "manage_stock": 0})),

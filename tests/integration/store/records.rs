@@ -319,7 +319,7 @@ async fn the_configuration_is_one_record_of_all_parameters() {
           "low_stock_threshold": 2,
           "store_name": "Online store",
           "order_mail_subject": "{{ store_name }}: your order {{ order_id }} is {{ status }}",
-          "order_mail_text": "Hello{% if first_name %} {{ first_name }}{% endif %},\n\nthe status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}.\n{% if comment %}\n\n{{ comment }}\n{% endif %}\n\nTotal: {{ order_total }} {{ currency_code }}\n{% if tracking_url %}\n\nFollow your parcel: {{ tracking_url }}\n{% endif %}\n\n{{ store_name }}\n",
+          "order_mail_text": "Hello{% if first_name %} {{ first_name }}{% endif %},\n\nthe status of your order {{ order_id }} of {{ created_on }} is now: {{ status }}.\n{% if comment %}\n\n{{ comment }}\n{% endif %}\n{% for item in backordered %}\n\nNot in stock, and sent later: {{ item.quantity }} x {{ item.name or item.sku }}\n{% endfor %}\n\nTotal: {{ order_total }} {{ currency_code }}\n{% if tracking_url %}\n\nFollow your parcel: {{ tracking_url }}\n{% endif %}\n\n{{ store_name }}\n",
           "closed_statuses": [
             3,
             6,
@@ -330,8 +330,10 @@ async fn the_configuration_is_one_record_of_all_parameters() {
           "shipment_mail_subject": "{{ store_name }}: a parcel of your order {{ order_id }} is on its way",
           "shipment_mail_text": "Hello{% if first_name %} {{ first_name }}{% endif %},\n\na parcel of your order {{ order_id }} of {{ created_on }} is on its way.\n{% if items %}\n\n{% for item in items %}\n{{ item.quantity }} x {{ item.name or item.sku }}\n{% endfor %}\n{% endif %}\n{% if comment %}\n\n{{ comment }}\n{% endif %}\n{% if tracking_id %}\n\nNumber: {{ tracking_id }}{% if carrier %} ({{ carrier }}){% endif %}\n\n{% endif %}\n{% if tracking_url %}\n\nFollow your parcel: {{ tracking_url }}\n{% endif %}\n\n{{ store_name }}\n",
           "require_if_match": 0,
+          "require_refund_key": 0,
           "idempotency_days": 7,
-          "change_days": 90
+          "change_days": 90,
+          "import_lines": 500
         },
         "links": {
           "self": "/api/index.php/v1/shop/config"

@@ -2,17 +2,15 @@
 //! of them share, and queries on the database.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::Mutex;
 
-use host_interface::{Error, Host, HostHandle, LogRecord, Mail, Method, Response, User, UserQuery};
+use host_interface::{HostHandle, Method, Response};
 use plugin::model::value::Kind;
 use plugin::sql::{Statement, Table};
 use serde_json::{Value, json};
 
-use crate::support::bare::Bare;
+use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
-use crate::support::permissive::PermissiveHost;
 
 pub const CLIENTS: usize = 4;
 
@@ -145,30 +143,4 @@ pub fn id(answer: &Response) -> i64 {
 
 pub fn text(answer: &Response) -> String {
     String::from_utf8_lossy(answer.body()).into_owned()
-}
-
-/// A host that permits everything and has every user, so that orders may belong to any user.
-pub struct Directory;
-
-impl Host for Directory {
-    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
-        let UserQuery::Id(id) = query else { return Ok(None) };
-        Ok(Some(User::new(id, "ada", "Ada", "ada@example.com")))
-    }
-
-    fn parameters(&self) -> String {
-        PermissiveHost.parameters()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        PermissiveHost.parameters_revision()
-    }
-
-    async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn log(&self, record: &LogRecord<'_>) {
-        PermissiveHost.log(record);
-    }
 }

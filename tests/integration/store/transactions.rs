@@ -147,8 +147,8 @@ async fn the_database_refuses_what_validation_misses_with_the_same_422() {
     let answer = store.ask(Method::Post, "/coupons", coupon).await;
     assert_eq!(fault(&answer), (422, "duplicate".to_owned(), "/coupon_code".to_owned()));
 
-    let variant = "INSERT INTO shop_variants (product_id, sku, sku_fold) \
-                   VALUES (NEW.shop_product_id, NEW.sku, NEW.sku_fold)";
+    let variant = "INSERT INTO shop_variants (product_id, sku, sku_fold, quantity) \
+                   VALUES (NEW.shop_product_id, NEW.sku, NEW.sku_fold, 0)";
     store.trigger("late_variant", "BEFORE UPDATE OF sku", "shop_products", "1 = 1", variant).await;
     let answer = store.ask(Method::Patch, "/products/1", json!({"sku": "L-9"})).await;
     assert_eq!(fault(&answer).1, "duplicate");
@@ -201,7 +201,8 @@ async fn a_request_waits_for_a_concurrent_write_that_it_depends_on() {
 
     let taken = store
         .race(
-            "INSERT INTO shop_variants (product_id, sku, sku_fold) VALUES (2, 'L-9', 'l-9')",
+            "INSERT INTO shop_variants (product_id, sku, sku_fold, quantity) \
+             VALUES (2, 'L-9', 'l-9', 0)",
             (Method::Patch, "/products/1".to_owned(), json!({"sku": "L-9"})),
         )
         .await;

@@ -12,8 +12,8 @@ use plugin::wire::object::record_path;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::shelves::{Directory, document, text};
-use crate::support::bare::Bare;
+use super::shelves::{document, text};
+use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
 use crate::support::harness::{ROOT, Shop};
 use crate::support::ledger::Client;
@@ -78,10 +78,12 @@ enum Rows {
 /// A version is 1 when its record is created, and one more after each transaction that changes what the
 /// record itself or its parts show. Values that are joined from another record belong to that record. These are
 /// all changes of versions by writes of other records.
-const RAISES: [Raise; 11] = [
+const RAISES: [Raise; 13] = [
     raise_of("categories", &["alias", "parent_id"], "shop_categories", Rows::Branch),
     raise_of("shipments", &[], "shop_orderitems", Rows::Same),
     raise_of("orderhistories", &[], "shop_orders", Rows::Same),
+    raise_of("orderrefunds", &[], "shop_orderitems", Rows::Same),
+    raise_of("orderrefunds", &[], "shop_orders", Rows::Same),
     raise_of("shipments", &[], "shop_orders", Rows::Same),
     raise_of("shipments", &["tracking_id", "carrier", "tracking_url"], "shop_orders", Rows::Same),
     raise_of("inventory.adjustment", &[], "shop_products", Rows::Same),
@@ -236,7 +238,9 @@ fn values(field: &Field) -> [Value; 2] {
         Kind::DateTime if field.name == "valid_from" => [json!("2001-01-01"), json!("2001-01-02")],
         Kind::DateTime => [json!("2031-01-01"), json!("2031-01-02")],
         Kind::Ids => [json!([1]), json!([2])],
-        Kind::Json | Kind::JsonList(_) => [json!({"a": 1}), json!({"a": 2})],
+        Kind::Json | Kind::JsonList(_) | Kind::JsonObject(_) | Kind::JsonByKey(_) => {
+            [json!({"a": 1}), json!({"a": 2})]
+        }
         Kind::Key("categories") => [json!(4), json!(1)],
         Kind::Key("countries") => [json!(7), json!(8)],
         Kind::Key(_) => [json!(1), json!(2)],
@@ -254,7 +258,11 @@ fn every_text_that_changes_a_table_with_versions_counts_the_change() {
     for (path, text) in sources("plugin/src") {
         for (table, rest) in text.split("UPDATE ").skip(1).filter_map(|text| text.split_once(' ')) {
             if tables.contains_key(table) {
-                let counted = rest.starts_with("SET version = version + 1, ");
+                let set = rest.split_once("SET ").map_or("", |(_, set)| set);
+                let counted = [", ", " WHERE "].iter().any(|next| {
+                    set.strip_prefix("version = version + 1")
+                        .is_some_and(|set| set.starts_with(next))
+                });
                 let lock = rest.starts_with("SET version = version WHERE ");
                 assert!(counted || lock, "{}", path.display());
                 found += 1;
@@ -409,6 +417,20 @@ async fn parts_and_stock_records_change_the_version_of_what_they_belong_to() {
     for record in ["-shipments/1", "orders/1", "orderfulfilments/1", "orderitems/1"] {
         assert!(reported.contains(&record.to_owned()), "{record}: {reported:?}");
     }
+    // A refund is a change of what it gives back and of its order, and what undoes it is one of the refund too.
+    let one = json!({"reason": "Returned", "items": [{"orderitem_id": 1, "quantity": 1}]});
+    let made = store.write(Method::Post, "/orders/1/refunds", one).await;
+    let rows = store.raised("orderrefunds", None, 1).await;
+    raise(&mut expected, rows.clone());
+    assert_eq!(store.now().await, expected);
+    store.assert_reported(&rows, "a refund").await;
+    assert_eq!(made["meta"]["order_version"], expected["shop_orders 1"]);
+    store.write(Method::Post, "/orders/1/refunds/1/reverse", json!({"reason": "Wrong"})).await;
+    let mut rows = vec!["shop_orderrefunds 1".to_owned()];
+    rows.extend(store.raised("orderrefunds", None, 1).await);
+    raise(&mut expected, rows.clone());
+    assert_eq!(store.now().await, expected);
+    store.assert_reported(&rows, "a reversal").await;
     // Deleting a part of something else, or a whole with its parts, changes no other record.
     let versions = store.now().await;
     for path in ["/orders/2", "/products/2", "/categories/3"] {

@@ -1,8 +1,11 @@
 //! A store without a host, for tests below the level of HTTP: the statically linked one, on a
 //! database that the loaded library never opens.
 
-use crate::support::permissive::{PermissiveHost, permitted};
-use host_interface::{Headers, HostHandle, Method, Request, Response, User};
+use std::sync::Arc;
+
+use host_interface::{
+    Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, User, UserQuery,
+};
 use plugin::app::App;
 use plugin::bulk::reference;
 use plugin::resources::REGISTRY;
@@ -11,11 +14,42 @@ use plugin::store::Store;
 use serde_json::Value;
 
 use crate::support::databases::{Database, Engine};
+use crate::support::permissive::{PermissiveHost, permitted};
+use crate::support::template::Template;
+
+/// The database of a new store.
+static INSTALLED: Template<()> = Template::new();
 
 /// A store without a host.
 pub struct Bare {
     pub app: App,
     pub database: Database,
+}
+
+/// A host that permits everything and has every user, so that orders may belong to any user.
+pub struct Directory;
+
+impl Host for Directory {
+    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
+        let UserQuery::Id(id) = query else { return Ok(None) };
+        Ok(Some(User::new(id, "ada", "Ada", "ada@example.com")))
+    }
+
+    fn parameters(&self) -> String {
+        PermissiveHost.parameters()
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        PermissiveHost.parameters_revision()
+    }
+
+    async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn log(&self, record: &LogRecord<'_>) {
+        PermissiveHost.log(record);
+    }
 }
 
 /// The headers of a body of JSON.
@@ -62,11 +96,25 @@ impl Bare {
 
     /// Opens a store for a host with users.
     pub async fn of(engine: Engine, host: HostHandle) -> Bare {
-        let database = Database::on(engine).await;
+        let (database, ()) = INSTALLED.copy(engine, async || (install(engine).await, ())).await;
         let store = Store::open(&database.url()).unwrap();
-        store.migrate(REGISTRY).await.unwrap();
-        reference::install(&store).await.unwrap();
         Bare { app: App::new(host, store, ""), database }
+    }
+
+    /// The store and the database of a new store to which something has been done; that is done once for all
+    /// copies of a template.
+    pub async fn prepared(
+        template: &Template<()>,
+        prepare: impl AsyncFnOnce(&Store),
+    ) -> (Store, Database) {
+        let make = async || {
+            let Bare { app, database } = Bare::open().await;
+            prepare(&app.shop.store).await;
+            app.shop.store.close().await;
+            (database, ())
+        };
+        let (database, ()) = template.copy(Engine::of_this_run(), make).await;
+        (Store::open(&database.url()).unwrap(), database)
     }
 
     /// Sends a request for a path, which may have a query.
@@ -94,10 +142,10 @@ impl Bare {
         headers: impl Headers + 'static,
     ) -> Request {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let mut id = None;
+        let mut ids = Vec::new();
         let segments = path.trim_start_matches('/').split('/').map(|segment| {
             if segment.starts_with(|first: char| first.is_ascii_digit()) {
-                id = Some(segment);
+                ids.push(segment);
                 return "{id:digits}";
             }
             segment
@@ -105,14 +153,16 @@ impl Bare {
         let segments: Vec<&str> = segments.collect();
         let pattern = segments.join("/");
         let mut routes = self.app.routes.iter();
-        let route = routes.position(|known| known.method == method && known.path == pattern);
+        let named = |path: &str| path.replace("{refund_id:digits}", "{id:digits}");
+        let route =
+            routes.position(|known| known.method == method && named(&known.path) == pattern);
         let mut request = Request::builder(route.unwrap() as u32, method)
             .path(path)
             .query(query)
             .headers(headers)
             .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
             .body(body.to_string().into_bytes());
-        if let Some(id) = id {
+        for id in ids {
             request = request.param(id);
         }
         request.build()
@@ -159,4 +209,14 @@ impl Bare {
         };
         self.trigger(name, event, table, condition, failure).await;
     }
+}
+
+/// A new database with the tables and the reference data of a store.
+async fn install(engine: Engine) -> Database {
+    let database = Database::on(engine).await;
+    let store = Store::open(&database.url()).unwrap();
+    store.migrate(REGISTRY).await.unwrap();
+    reference::install(&store).await.unwrap();
+    store.close().await;
+    database
 }

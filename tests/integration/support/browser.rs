@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -232,7 +233,12 @@ impl Browser {
         let steps = self.script(all).await.as_u64().unwrap();
         let mut missed = Vec::new();
         for _ in 0..=steps {
-            self.client.active_element().await.unwrap().send_keys("\u{e004}").await.unwrap();
+            // Keys that are sent to an element are, where it takes a file, the name of one.
+            const TAB: char = '\u{e004}';
+            let press = KeyActions::new("keyboard".to_owned())
+                .then(KeyAction::Down { value: TAB })
+                .then(KeyAction::Up { value: TAB });
+            self.client.perform_actions(press).await.unwrap();
             missed = serde_json::from_value(self.script(step).await).unwrap();
             if missed.is_empty() {
                 break;

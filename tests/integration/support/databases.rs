@@ -4,17 +4,16 @@
 //! server, by default that of this machine; the default is SQLite. A test for one kind of engine is
 //! marked with `cfg(engine)`, which `build.rs` sets, so that a run lists it as ignored.
 
+use std::any::Any;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use example_host::DatabaseUrl;
-use plugin::resources::REGISTRY;
 use plugin::store::Store;
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
-use tokio::sync::Mutex;
 
 /// A database engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +41,22 @@ impl Engine {
         }
     }
 
+    /// Whether it can copy a database.
+    pub fn copies(self) -> bool {
+        self != Engine::MariaDb
+    }
+
     /// The address of the server, without a database: `TEST_POSTGRES` or `TEST_MARIADB`, or the
-    /// first of its list.
+    /// first node of `TEST_GALERA`.
     fn server(self) -> String {
         let (names, local) = match self {
             Engine::Sqlite => return String::new(),
-            Engine::Postgres => {
-                (["TEST_POSTGRES", "TEST_REPLICA"], "postgres://postgres@127.0.0.1:5432")
+            Engine::Postgres => (&["TEST_POSTGRES"][..], "postgres://postgres@127.0.0.1:5432"),
+            Engine::MariaDb => {
+                (&["TEST_MARIADB", "TEST_GALERA"][..], "mysql://root@127.0.0.1:3306")
             }
-            Engine::MariaDb => (["TEST_MARIADB", "TEST_GALERA"], "mysql://root@127.0.0.1:3306"),
         };
-        let said = names.into_iter().find_map(|name| servers(name).into_iter().next());
+        let said = names.iter().find_map(|name| servers(name).into_iter().next());
         said.unwrap_or_else(|| local.to_owned())
     }
 }
@@ -69,8 +73,9 @@ pub struct Database {
     /// The folder of a test's files, including its database if this is a file.
     pub folder: TempDir,
     name: String,
-    /// The database that it was copied from, which is removed with the last copy.
-    _model: Option<Arc<Database>>,
+    server: String,
+    /// What it was copied from, which is removed with the last copy.
+    template: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Database {
@@ -88,7 +93,13 @@ impl Database {
 
     /// A new database on the engine of this run, for a synchronous caller.
     pub fn at_once() -> Database {
-        let database = Database::unmade(Engine::of_this_run());
+        Database::at_once_on(&Engine::of_this_run().server())
+    }
+
+    /// The same on another server.
+    pub fn at_once_on(server: &str) -> Database {
+        let mut database = Database::unmade(Engine::of_this_run());
+        server.clone_into(&mut database.server);
         apart(database.on_server("CREATE DATABASE")).unwrap();
         database
     }
@@ -97,37 +108,31 @@ impl Database {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("shop_test_{}_{count}", std::process::id());
-        Database { engine, folder: tempfile::tempdir().unwrap(), name, _model: None }
+        let folder = tempfile::tempdir().unwrap();
+        Database { engine, folder, name, server: engine.server(), template: None }
     }
 
-    /// A new database with the tables of the store, on an engine that copies a database faster than
-    /// it creates the tables.
-    pub async fn with_tables(engine: Engine) -> Database {
-        static MODEL: Mutex<Weak<Database>> = Mutex::const_new(Weak::new());
-        if engine != Engine::Postgres {
-            return Database::on(engine).await;
-        }
-        let mut known = MODEL.lock().await;
-        let model = match known.upgrade() {
-            Some(model) => model,
-            None => {
-                let model = Database::on(engine).await;
-                let store = Store::open(&model.url()).unwrap();
-                store.migrate(REGISTRY).await.unwrap();
-                store.close().await;
-                let model = Arc::new(model);
-                *known = Arc::downgrade(&model);
-                model
+    /// A copy of this database, which nothing has open and which stays as long as the copy does.
+    pub async fn copy(&self, kept: Arc<dyn Any + Send + Sync>) -> Database {
+        let mut copy = Database::unmade(self.engine);
+        copy.template = Some(kept);
+        match self.engine {
+            Engine::Sqlite => {
+                for file in std::fs::read_dir(self.folder.path()).unwrap() {
+                    let file = file.unwrap();
+                    let to = copy.folder.path().join(file.file_name());
+                    std::fs::copy(file.path(), to).unwrap();
+                }
             }
-        };
-        drop(known);
-        let mut database = Database::unmade(engine);
-        let copy = format!("CREATE DATABASE {} TEMPLATE {}", database.name, model.name);
-        let mut server = PgConnection::connect(&engine.server()).await.unwrap();
-        server.execute(AssertSqlSafe(copy)).await.unwrap();
-        server.execute(database.in_haste()).await.unwrap();
-        database._model = Some(model);
-        database
+            Engine::Postgres => {
+                let statement = format!("CREATE DATABASE {} TEMPLATE {}", copy.name, self.name);
+                let mut server = PgConnection::connect(&self.server).await.unwrap();
+                server.execute(AssertSqlSafe(statement)).await.unwrap();
+                server.execute(copy.in_haste()).await.unwrap();
+            }
+            Engine::MariaDb => panic!("this engine cannot copy a database"),
+        }
+        copy
     }
 
     /// The address for a site in this process, whose files remain in the test's folder.
@@ -151,8 +156,7 @@ impl Database {
 
     /// The address of the server, for a proxy in front of it.
     pub fn server_address(&self) -> SocketAddr {
-        let server = self.engine.server();
-        let (_, address) = server.rsplit_once('@').unwrap();
+        let (_, address) = self.server.rsplit_once('@').unwrap();
         address.parse().unwrap()
     }
 
@@ -290,7 +294,7 @@ impl Database {
         match self.engine {
             Engine::Sqlite => format!("sqlite://{}", self.folder.path().join("host.db").display()),
             Engine::Postgres | Engine::MariaDb => {
-                format!("{}/{}", self.engine.server(), self.name)
+                format!("{}/{}", self.server, self.name)
             }
         }
     }
@@ -302,20 +306,19 @@ impl Database {
 
     async fn on_server(&self, what: &str) {
         let statement = |suffix: &str| AssertSqlSafe(format!("{what} {}{suffix}", self.name));
-        let server = self.engine.server();
         match self.engine {
             Engine::Sqlite => {}
             Engine::Postgres => {
                 // Connections that a test has left open must not block the removal of its database.
                 let force = if what.starts_with("DROP") { " WITH (FORCE)" } else { "" };
-                let mut server = PgConnection::connect(&server).await.unwrap();
+                let mut server = PgConnection::connect(&self.server).await.unwrap();
                 server.execute(statement(force)).await.unwrap();
                 if what.starts_with("CREATE") {
                     server.execute(self.in_haste()).await.unwrap();
                 }
             }
             Engine::MariaDb => {
-                let mut server = MySqlConnection::connect(&server).await.unwrap();
+                let mut server = MySqlConnection::connect(&self.server).await.unwrap();
                 if what.starts_with("DROP") {
                     let open = "SELECT id FROM information_schema.processlist WHERE db = ?";
                     let open = sqlx::query_scalar(open).bind(&self.name);

@@ -14,11 +14,19 @@ use serde_json::{Map, Value, json};
 
 use crate::support::databases::{Database, Engine};
 use crate::support::smtp::Sink;
+use crate::support::template::Template;
 
 /// The path of the store.
 pub const ROOT: &str = "/api/index.php/v1/shop";
-/// The media type of all answers.
+/// The media type of all answers but streams of records.
 pub const MEDIA_TYPE: &str = "application/vnd.api+json";
+/// The media type of a stream of records.
+pub const NDJSON: &str = "application/x-ndjson";
+
+/// The media type that a client accepts at a path below the store's.
+fn accepted(path: &str) -> &'static str {
+    if path.starts_with("/exports/") { NDJSON } else { MEDIA_TYPE }
+}
 
 /// The user of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,11 +117,17 @@ impl From<&Sink> for Setup {
     }
 }
 
+/// The token of each role.
+pub type Tokens = HashMap<Role, String>;
+
+/// A new site with a user for each role.
+static NEW: Template<Tokens> = Template::new();
+
 /// A shop with a user for each role, on a port of its own.
 pub struct Shop {
     pub site: Site,
     running: Running,
-    tokens: HashMap<Role, String>,
+    tokens: Tokens,
     client: reqwest::Client,
     // Dropped last.
     pub database: Database,
@@ -128,30 +142,51 @@ impl Shop {
     /// A new shop with these settings: `Shop::with(&sink)` sends its mails there.
     pub async fn with(setup: impl Into<Setup>) -> Shop {
         let Setup { engine, server, mail } = setup.into();
-        let database = Database::with_tables(engine).await;
-        let url = database.address();
-        let site = Site::open_with(&url, None, &[library()], &mail).await.unwrap();
-        let mut tokens = HashMap::new();
-        for role in Role::ALL {
-            let Some(group) = role.group() else { continue };
-            let name = format!("{role:?}").to_lowercase();
-            let user = NewUser {
-                email: format!("{name}@example.com"),
-                username: name.clone(),
-                groups: vec![group.to_owned()],
-                password: None,
-            };
-            site.add_user(user).await.unwrap();
-            tokens.insert(role, site.generate_token(&name).await.unwrap());
+        let (database, tokens) = NEW.copy(engine, async || install(engine).await).await;
+        Shop::serve(database, tokens, server, mail).await
+    }
+
+    /// A new shop to which something has been done; that is done once for all copies of a template.
+    pub async fn prepared(template: &Template<Tokens>, prepare: impl AsyncFnOnce(&Shop)) -> Shop {
+        let shop = async || {
+            let shop = Shop::open().await;
+            prepare(&shop).await;
+            shop
+        };
+        let engine = Engine::of_this_run();
+        if !engine.copies() {
+            return Box::pin(shop()).await;
         }
+        let (database, tokens) = template.copy(engine, async || shop().await.close().await).await;
+        Shop::serve(database, tokens, ServerSettings::default(), MailSettings::default()).await
+    }
+
+    async fn serve(
+        database: Database,
+        tokens: Tokens,
+        server: ServerSettings,
+        mail: MailSettings,
+    ) -> Shop {
+        let site = open(&database, &mail).await;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let running = site.serve(listener, &server).unwrap();
         Shop { site, running, tokens, client: reqwest::Client::new(), database }
     }
 
+    /// Stops serving, and leaves the database, which nothing has open any more.
+    async fn close(self) -> (Database, Tokens) {
+        self.running.shutdown().await;
+        self.site.close().await;
+        (self.database, self.tokens)
+    }
+
     /// A new shop with at least one record of each kind.
     pub async fn stocked() -> Shop {
-        let shop = Shop::open().await;
+        static STOCKED: Template<Tokens> = Template::new();
+        Shop::prepared(&STOCKED, Shop::stock).await
+    }
+
+    async fn stock(&self) {
         for (path, body) in [
             ("/manufacturers", json!({"manufacturer_name": "Birch"})),
             ("/categories", json!({"title": "Lamps"})),
@@ -179,16 +214,14 @@ impl Shop {
                 }),
             ),
         ] {
-            shop.create(path, body).await;
+            self.create(path, body).await;
         }
-        shop
     }
 
     /// A new shop with demo data.
     pub async fn filled() -> Shop {
-        let shop = Shop::open().await;
-        shop.fill().await;
-        shop
+        static FILLED: Template<Tokens> = Template::new();
+        Shop::prepared(&FILLED, Shop::fill).await
     }
 
     /// Adds demo data to an empty shop.
@@ -196,13 +229,22 @@ impl Shop {
         let options = [("products", 60), ("orders", 40)];
         let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
         self.site.command("demo", &Map::from_iter(options), || ()).await.unwrap();
+        self.fail_to_import().await;
+    }
+
+    /// Adds an import that has failed, so that there is one: it changes nothing else.
+    pub async fn fail_to_import(&self) {
+        let ask = self.request("POST", "/imports?type=manufacturers&mode=create");
+        let answer = ask.file(NDJSON, "{}\n").send().await.expect(200);
+        assert_eq!(answer.lines()[0]["result"], "failed");
     }
 
     /// The path of a list of this resource that is not empty in a shop with demo data.
     pub fn list_of(&self, kind: &str) -> String {
         match kind {
-            "variants" => "/products/1/variants".to_owned(),
+            "importfaults" => "/imports/1/faults".to_owned(),
             "orderitems" => "/orders/1/items".to_owned(),
+            "orderrefunds" => "/orders/8/refunds".to_owned(),
             "orderhistories" => "/orders/1/history".to_owned(),
             "orderfulfilments" => "/fulfilments?filter[state]=fulfilled".to_owned(),
             "shipments" => "/orders/1/shipments".to_owned(),
@@ -217,7 +259,7 @@ impl Shop {
     /// A request below the store's path, by an administrator, with the required headers.
     pub fn request(&self, method: &str, path: &str) -> Ask<'_> {
         let mut headers = HeaderMap::new();
-        headers.insert("accept", HeaderValue::from_static(MEDIA_TYPE));
+        headers.insert("accept", HeaderValue::from_static(accepted(path)));
         let ask = Ask {
             shop: self,
             method: method.parse().unwrap(),
@@ -299,6 +341,34 @@ impl Shop {
     }
 }
 
+/// A new site with a user for each role, which nothing has open.
+async fn install(engine: Engine) -> (Database, Tokens) {
+    let database = Database::on(engine).await;
+    let site = open(&database, &MailSettings::default()).await;
+    let mut tokens = Tokens::new();
+    for role in Role::ALL {
+        let Some(group) = role.group() else { continue };
+        let name = format!("{role:?}").to_lowercase();
+        let user = NewUser {
+            email: format!("{name}@example.com"),
+            username: name.clone(),
+            groups: vec![group.to_owned()],
+            password: None,
+        };
+        site.add_user(user).await.unwrap();
+        tokens.insert(role, site.generate_token(&name).await.unwrap());
+    }
+    site.close().await;
+    (database, tokens)
+}
+
+/// Opens the site in a database. The future is on the heap, because the stack of a test is too small for it
+/// below those of the test.
+async fn open(database: &Database, mail: &MailSettings) -> Site {
+    let url = database.address();
+    Box::pin(Site::open_with(&url, None, &[library()], mail)).await.unwrap()
+}
+
 /// A request under construction.
 pub struct Ask<'a> {
     shop: &'a Shop,
@@ -356,6 +426,13 @@ impl Ask<'_> {
         ask
     }
 
+    /// Sends this file, and accepts a report of lines.
+    pub fn file(self, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        let mut ask = self.header("content-type", media_type).header("accept", NDJSON);
+        ask.body = Some(body.into());
+        ask
+    }
+
     pub async fn send(self) -> Answer {
         let mut request = self.shop.client.request(self.method, &self.url);
         request = request.headers(self.headers);
@@ -394,10 +471,20 @@ impl Answer {
     pub fn expect(self, status: u16) -> Answer {
         let body = String::from_utf8_lossy(&self.body);
         assert_eq!(self.status, status, "{}: {body}", self.asked);
-        if status != 204 && !self.body.is_empty() {
+        let streamed = ["/exports/", "/imports?"].iter().any(|path| self.asked.contains(path));
+        let streamed = streamed && status == 200;
+        if status != 204 && !self.body.is_empty() && !streamed {
             assert_eq!(self.header("content-type"), MEDIA_TYPE, "{}", self.asked);
         }
         self
+    }
+
+    /// The lines of a stream of records.
+    #[track_caller]
+    pub fn lines(&self) -> Vec<Value> {
+        let text = std::str::from_utf8(&self.body).unwrap();
+        let lines = text.lines().filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     #[track_caller]

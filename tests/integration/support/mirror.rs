@@ -139,7 +139,8 @@ impl Mirror {
                 let Some(record) = self.records.get(&name_of(row)) else { continue };
                 let (row, record) = (own_values(row), own_values(record));
                 let listed = row["attributes"].as_object().unwrap();
-                let same = row["meta"] == record["meta"]
+                let meta = row["meta"].as_object().unwrap();
+                let same = meta.iter().all(|(name, value)| record["meta"][name] == *value)
                     && listed.iter().all(|(name, value)| record["attributes"][name] == *value);
                 differences.extend((!same).then(|| format!("{record}\n  is listed as {row}")));
             }

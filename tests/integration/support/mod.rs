@@ -17,6 +17,7 @@ pub mod project;
 pub mod proxy;
 pub mod smtp;
 pub mod tables;
+pub mod template;
 pub mod visitor;
 pub mod waiting;
 pub mod workshop;

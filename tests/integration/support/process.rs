@@ -47,6 +47,11 @@ impl Place {
         Place::with([library()])
     }
 
+    /// The same, with the database on another server.
+    pub fn of_the_store_on(server: &str) -> Place {
+        Place { database: Database::at_once_on(server), plugins: vec![library()] }
+    }
+
     /// An empty folder, and the fixture that misbehaves.
     pub fn of_the_fixture() -> Place {
         Place::with([fixture("misbehaves")])

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use example_host::{NewUser, Site};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::support::harness::Shop;
+use crate::support::harness::{Shop, Tokens};
+use crate::support::template::Template;
 
 /// The password of every user.
 pub const PASSWORD: &str = "correct horse battery";
@@ -82,6 +83,35 @@ impl Visitor {
         self.send(request, headers).await
     }
 
+    /// Sends a form with a file from the current page, as a browser does: the file comes last.
+    pub async fn send_file(
+        &mut self,
+        path: &str,
+        fields: &[(&str, &str)],
+        (name, content): (&str, &[u8]),
+    ) -> Seen {
+        let token = field(&self.html, "csrf_token").unwrap_or_default().to_owned();
+        let mut fields = fields.to_vec();
+        if fields.iter().all(|(name, _)| *name != "csrf_token") {
+            fields.insert(0, ("csrf_token", &token));
+        }
+        let fields = fields.iter().map(|(name, value)| {
+            format!("--part\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        });
+        let mut body = fields.collect::<String>().into_bytes();
+        let file = format!(
+            "--part\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+             content-type: application/octet-stream\r\n\r\n"
+        );
+        body.extend([file.as_bytes(), content, b"\r\n--part--\r\n"].concat());
+        let request = self.client.post(format!("{}/administrator{path}", self.origin)).body(body);
+        let mut headers = HeaderMap::new();
+        headers.insert("origin", self.origin.parse().unwrap());
+        let media_type = HeaderValue::from_static("multipart/form-data; boundary=part");
+        headers.insert("content-type", media_type);
+        self.send(request, headers).await
+    }
+
     /// Opens a page and sends a form from it.
     pub async fn fill(&mut self, page: &str, to: &str, fields: &[(&str, &str)]) -> Seen {
         let seen = self.get(page).await;
@@ -143,9 +173,8 @@ pub fn beside(html: &str, rel: &str) -> Option<String> {
 
 /// A shop where every role has the password.
 pub async fn shop() -> Shop {
-    let shop = Shop::open().await;
-    give_passwords(&shop.site).await;
-    shop
+    static WITH_PASSWORDS: Template<Tokens> = Template::new();
+    Shop::prepared(&WITH_PASSWORDS, async |shop| give_passwords(&shop.site).await).await
 }
 
 pub async fn give_passwords(site: &Site) {

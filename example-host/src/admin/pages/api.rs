@@ -11,6 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::admin::catalogue::{Body, Document, Group, Operation, Place, indented};
+use crate::admin::offers::Offer;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
@@ -55,6 +56,8 @@ struct OperationPage<'a> {
     /// The error message of the form.
     fault: &'a str,
     tried: Option<Tried>,
+    /// The page that exports all records of the list.
+    export: Option<String>,
 }
 
 /// The result of trying a route.
@@ -138,7 +141,7 @@ pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     for (name, value) in &asked.headers {
         request = request.header(name, value);
     }
-    let request = request.body(asked.body.clone().unwrap_or_default().into_bytes());
+    let request = request.body(asked.body.clone().unwrap_or_default().into());
     let request = request.map_err(|_| {
         Problem::Refused("the values entered do not form a valid address or header".to_owned())
     })?;
@@ -273,13 +276,11 @@ fn render(
     }
     let snapshot = visit.site.state().snapshot();
     let permission = operation.permission.as_ref();
-    let by = permission.and_then(|needed| {
-        let allows =
-            |action: &&String| snapshot.access.allows(visit.session.user, action, &needed.asset);
-        needed.actions.iter().find(allows)
-    });
+    let by = permission.and_then(|needed| needed.granted(visit.session.user, &snapshot));
     // A refusal is explained by the first, which would be enough.
     let asked = by.or_else(|| permission.and_then(|needed| needed.actions.first()));
+    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let export = offers.iter().find_map(|offer| offer.page_of_list(document, operation));
     show(&OperationPage {
         layout,
         extension: &document.extension,
@@ -292,6 +293,7 @@ fn render(
         username: &visit.session.username,
         fault,
         tried,
+        export,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::common::reference;
+use super::common::{CURSOR, reference};
 use crate::error::FaultKind;
 use crate::wire::document::MEDIA_TYPE;
 
@@ -106,8 +106,9 @@ pub(super) const FAILURES: &[Failure] = &[
         name: "RequestInProgress",
         by: By::Writes,
         row: FaultKind::RequestInProgress.row(),
-        description: "A request with the same Idempotency-Key is in progress; try again.",
-        headers: &["Retry-After"],
+        description: "A request with the same Idempotency-Key is in progress; try again. Of an import: the file is not \
+            the one that Import-Of names.",
+        headers: &["Retry-After.any"],
     },
     Failure {
         name: "CursorExpired",
@@ -229,7 +230,7 @@ pub(super) fn responses() -> Map<String, Value> {
 /// References to the headers of every answer and to these.
 pub(super) fn references(names: &[&str]) -> Value {
     let all = names.iter().chain(ALWAYS).map(|component| {
-        // Components distinguish the two kinds of tags.
+        // Components distinguish two kinds of some headers.
         let name = component.split('.').next().unwrap_or(component);
         (name.to_owned(), reference("headers", component))
     });
@@ -263,6 +264,12 @@ pub(super) fn headers() -> Value {
             "schema": {"type": "string", "const": "unknown"},
             "example": "unknown",
         },
+        "Content-Disposition": {
+            "description": "The name of the file.",
+            "required": true,
+            "schema": {"type": "string"},
+            "example": "attachment; filename=\"zones-2026-01-31.csv\"",
+        },
         "ETag": {
             "description": "The version of the record and a digest of the document, as a strong tag. \
                 That of a compressed answer ends with -gzip.",
@@ -276,6 +283,13 @@ pub(super) fn headers() -> Value {
             "required": true,
             "schema": {"type": "string", "pattern": "^(W/)?\"[0-9a-z-]+\"$"},
             "example": "W/\"3c1-9a0364b9e99bb480\"",
+        },
+        "Export-Cursor": {
+            "description": "The cursor from which the feed of changes goes on after what was exported, for \
+                page[after] of /changes.",
+            "required": true,
+            "schema": {"type": "string", "pattern": CURSOR},
+            "example": "MmY1ZTE",
         },
         "Idempotent-Replayed": {
             "description": "Sent if this is the answer to an earlier request with the same \
@@ -292,6 +306,11 @@ pub(super) fn headers() -> Value {
         "Retry-After": {
             "description": "After how many seconds the request may be sent again.",
             "required": true,
+            "schema": {"type": "integer", "minimum": 0},
+            "example": 1,
+        },
+        "Retry-After.any": {
+            "description": "After how many seconds the request may be sent again, where that is of use.",
             "schema": {"type": "integer", "minimum": 0},
             "example": 1,
         },

@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::schema;
 use super::schema::described;
+use crate::model::field::Field;
 use crate::model::resource::{Resource, VERSION};
+use crate::model::value::Kind;
+use crate::service::call::Rights;
 use crate::wire::included::MAX_INCLUDED;
 use crate::wire::request::{AFTER, DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
 
@@ -266,7 +269,7 @@ pub(super) fn schemas() -> Map<String, Value> {
                 },
                 "meta": {
                     "type": "object",
-                    "description": "Numbers that a program needs to go on.",
+                    "description": "What a program needs to go on.",
                     "properties": {"current_version": {
                         "type": "integer",
                         "format": "int64",
@@ -285,6 +288,27 @@ pub(super) fn schemas() -> Map<String, Value> {
                         "minimum": 0,
                         "description": "How many pieces of an item are open where more are to be \
                             shipped.",
+                    }, "variants": {
+                        "type": "array",
+                        "description": "The variants that have the stock of a product.",
+                        "items": schema::key(),
+                    }, "left": {
+                        "type": "object",
+                        "description": "What can be given back where more is to be: how much, and of \
+                            an item how many pieces.",
+                        "required": ["amount"],
+                        "properties": {
+                            "quantity": {
+                                "type": "integer",
+                                "format": "int64",
+                                "minimum": 0,
+                                "description": "How many pieces of the item.",
+                            },
+                            "amount": described(
+                                schema::output(&Field::of_kind("amount", Kind::MONEY)),
+                                "How much, of the item, the shipping or the order.",
+                            ),
+                        },
                     }},
                 },
             },
@@ -320,10 +344,10 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// The parameter with the key in a path.
-pub(super) fn id(description: &str, example: i64) -> Value {
+/// The parameter of this name with a key in a path.
+pub(super) fn id(name: &str, description: &str, example: i64) -> Value {
     json!({
-        "name": "id",
+        "name": name,
         "in": "path",
         "required": true,
         "description": format!("{description} Digits only."),
@@ -335,6 +359,15 @@ pub(super) fn id(description: &str, example: i64) -> Value {
 /// A schema of a resource.
 pub(super) fn named(resource: &Resource, name: &str) -> Value {
     reference("schemas", &format!("{}.{name}", resource.schema_name()))
+}
+
+/// A permission in a form that hosts read.
+pub(super) fn permission(Rights { actions, asset }: &Rights) -> Value {
+    let mut permission = json!({"action": actions.first(), "asset": asset});
+    if actions.len() > 1 {
+        permission["or"] = json!(&actions[1..]);
+    }
+    permission
 }
 
 pub(super) fn reference(of: &str, name: &str) -> Value {

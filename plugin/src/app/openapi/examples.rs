@@ -32,6 +32,9 @@ const KEYS: &[(&str, i64)] = &[
     ("orderfulfilments.status", 1199),
     ("orderfulfilments.tracking", 1198),
     ("orderhistories.create", 1200),
+    ("orderrefunds.create", 1190),
+    ("orderrefunds.reverse", 48),
+    ("orderrefunds.reverse.refund_id", 3),
     ("orders.delete", 4),
     ("orders.list_of_customers", 0),
     ("orders.update", 3),
@@ -46,6 +49,11 @@ const KEYS: &[(&str, i64)] = &[
     ("shippingmethods.delete", 3),
     ("taxprofiles.delete", 3),
     ("taxrates.delete", 3),
+    ("variants", 303),
+    ("variants.create", 17),
+    ("variants.delete", 306),
+    ("variants.list_of_products", 7),
+    ("variants.update", 304),
     ("vouchers.adjust", 2),
     ("vouchers.delete", 40),
     ("vouchers.update", 3),
@@ -80,6 +88,7 @@ fn of_text(field: &Field, text: Option<&str>) -> Value {
     match (field.kind, text) {
         (_, None) => schema::example_of(field),
         (Kind::Key(_), _) => json!(number()),
+        (Kind::Json, Some(text)) => serde_json::from_str(text).unwrap_or_default(),
         (_, Some(text)) => json!(text),
     }
 }

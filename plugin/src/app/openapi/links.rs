@@ -29,7 +29,15 @@ pub(super) fn of(created: &Resource, endpoints: &[Endpoint]) -> Map<String, Valu
 /// Whether the id in the path of an operation is that of a record of this resource.
 fn is_on(endpoint: &Endpoint, resource: &Resource) -> bool {
     let below = endpoint.path.strip_prefix(resource.kind);
-    below.is_some_and(|below| below.starts_with("/{id")) && !names_user(endpoint)
+    below.is_some_and(|below| below.starts_with("/{id"))
+        && !names_user(endpoint)
+        && further_keys(&endpoint.path).next().is_none()
+}
+
+/// The names of the keys in a path after the first one.
+pub(super) fn further_keys(path: &str) -> impl Iterator<Item = &str> {
+    let keys = path.split('{').skip(2);
+    keys.map(|key| key.split([':', '}']).next().unwrap_or_default())
 }
 
 /// Whether the id in the path of an operation is that of a user of the host, as in the lists of a

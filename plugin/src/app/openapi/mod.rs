@@ -6,6 +6,8 @@ mod bodies;
 mod changes;
 mod common;
 mod examples;
+mod exports;
+mod imports;
 mod links;
 mod operations;
 pub mod properties;
@@ -26,7 +28,7 @@ use common::reference;
 pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
     let mut paths = Map::new();
     for endpoint in endpoints {
-        let path = format!("/{}", endpoint.path.replace("{id:digits}", "{id}"));
+        let path = format!("/{}", endpoint.path.replace(":digits}", "}"));
         let entry = paths.entry(path).or_insert_with(|| json!({}));
         if let Some(entry) = entry.as_object_mut() {
             let method = endpoint.method.as_str().to_lowercase();
@@ -92,7 +94,7 @@ fn of_service(service: &Service) -> Vec<(String, Value)> {
             Answer::Part(given, _) | Answer::One(given) if !std::ptr::eq(given, own) => {
                 all.extend(schemas::of(given));
             }
-            Answer::Part(..) | Answer::One(_) => {}
+            Answer::Part(..) | Answer::One(_) | Answer::Export => {}
             Answer::All(given) => all.push(schemas::records(given)),
             Answer::Computed(view, fields) => {
                 let meta = reference("schemas", "meta");

@@ -8,6 +8,8 @@ use super::bodies::{self, Form};
 use super::changes;
 use super::common::{self, named, reference};
 use super::examples;
+use super::exports;
+use super::imports;
 use super::links;
 use super::schema;
 use super::selection;
@@ -40,6 +42,7 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         Operation::Create => ("201", "The new record", Some(one())),
         Operation::Update => ("200", "The changed record", Some(one())),
         Operation::Delete => ("204", "The record is deleted", None),
+        Operation::Import => ("200", "What became of each line", None),
         Operation::Special(special) => match special.answer {
             Answer::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
             Answer::One(given) => ("200", "The record", Some(named(given, "document"))),
@@ -50,11 +53,15 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
                 ("200", "A page of rows, and the sums of all", Some(schema))
             }
             Answer::Changes => ("200", "A page", Some(reference("schemas", changes::PAGE))),
+            Answer::Export => ("200", "All records", None),
             Answer::Open => ("200", "The record", Some(one())),
         },
     };
+    let is_export =
+        matches!(endpoint.operation, Operation::Special(Special { answer: Answer::Export, .. }));
+    let is_import = matches!(endpoint.operation, Operation::Import);
     let mut headers = Vec::new();
-    if status == "201" {
+    if status == "201" || is_import {
         headers.push("Location");
     }
     if endpoint.method == Method::Get {
@@ -62,6 +69,7 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     }
     match shows_version(endpoint) {
         true => headers.push("ETag"),
+        false if is_export => headers.extend(exports::HEADERS),
         false if endpoint.method == Method::Get => headers.push("ETag.any"),
         false => {}
     }
@@ -72,11 +80,17 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     if let Some(schema) = schema {
         success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
     }
+    if is_export {
+        success["content"] = exports::content();
+    }
+    if is_import {
+        success["content"] = imports::content();
+    }
     if let Some(created) = created(endpoint) {
         success["links"] = json!(links::of(created, endpoints));
     }
     responses.insert(status.to_owned(), success);
-    if endpoint.method == Method::Get {
+    if endpoint.method == Method::Get && !is_export {
         responses.insert("304".to_owned(), reference("responses", answers::NOT_MODIFIED));
     }
     let with_id = endpoint.path.contains("{id");
@@ -93,13 +107,13 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     for failure in answers::FAILURES {
         let applies = match failure.by {
             By::Any => true,
-            By::Reads => endpoint.method == Method::Get && !is_feed,
+            By::Reads => endpoint.method == Method::Get && !is_feed && !is_export,
             By::Feed => is_feed,
             By::Writes => endpoint.method != Method::Get,
             By::Bodies => has_body,
             By::Versions => takes_version(endpoint),
             By::Required => matches!(endpoint.operation, Operation::Update | Operation::Delete),
-            By::Values => endpoint.method != Method::Get || is_list || is_feed,
+            By::Values => endpoint.method != Method::Get || is_list || is_feed || is_export,
         };
         if applies {
             responses.insert(failure.status(), reference("responses", failure.name));
@@ -112,7 +126,11 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         "parameters": parameters(endpoint, with_id, is_list),
         "responses": responses,
     });
-    if has_body {
+    if is_import {
+        operation["description"] = json!(imports::DESCRIPTION);
+        operation["requestBody"] = imports::body();
+        operation["x-import"] = imports::page();
+    } else if has_body {
         let body = match endpoint.operation {
             Operation::Special(special) => special.body.unwrap_or(resource),
             _ => resource,
@@ -124,13 +142,15 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         operation["description"] =
             json!("Needs the permission store.view on each type that is named.");
     }
-    if let Some(Rights { actions, asset }) = &endpoint.rights {
+    if is_export {
+        operation["description"] = json!(exports::DESCRIPTION);
+        operation["x-export"] = exports::page();
+    }
+    if let Some(rights) = &endpoint.rights {
+        let Rights { actions, asset } = rights;
         let needs = format!("Needs the permission {} on {asset}.", actions.join(" or "));
         operation["description"] = json!(needs);
-        operation["x-permission"] = json!({"action": actions.first(), "asset": asset});
-        if actions.len() > 1 {
-            operation["x-permission"]["or"] = json!(&actions[1..]);
-        }
+        operation["x-permission"] = common::permission(rights);
     }
     operation
 }
@@ -138,9 +158,9 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
 /// Whether the route answers with one record that has a version.
 fn shows_version(endpoint: &Endpoint) -> bool {
     match endpoint.operation {
-        Operation::Show | Operation::Create | Operation::Update => true,
+        Operation::Show | Operation::Create | Operation::Update => endpoint.resource().versioned,
         Operation::Special(special) => matches!(special.answer, Answer::Part(..) | Answer::One(_)),
-        Operation::List | Operation::Nested(..) | Operation::Delete => false,
+        Operation::List | Operation::Nested(..) | Operation::Delete | Operation::Import => false,
     }
 }
 
@@ -174,6 +194,10 @@ fn summary(endpoint: &Endpoint) -> String {
         Operation::Special(Special { answer: Answer::Changes, .. }) => {
             "Follow the changes of all records".to_owned()
         }
+        Operation::Special(Special { answer: Answer::Export, .. }) => {
+            "Export all records of a type".to_owned()
+        }
+        Operation::Import => "Import a file of records".to_owned(),
         Operation::Special(Special { body: Some(body), .. }) => {
             format!("Add one {} of a {singular}", body.singular)
         }
@@ -181,27 +205,38 @@ fn summary(endpoint: &Endpoint) -> String {
     }
 }
 
-/// The key in the path.
-fn id(endpoint: &Endpoint) -> Value {
+/// The keys in the path: of the record, and of a part of it.
+fn ids(endpoint: &Endpoint) -> impl Iterator<Item = Value> {
     let description = match links::names_user(endpoint) {
         true => "The key of the user of the host; 0 is the guests.",
         false => "The key of the record.",
     };
-    common::id(description, examples::key(&endpoint.name))
+    let first = common::id("id", description, examples::key(&endpoint.name));
+    let further = links::further_keys(&endpoint.path).map(|name| {
+        let example = examples::key(&format!("{}.{name}", endpoint.name));
+        common::id(name, "The key of the part.", example)
+    });
+    std::iter::once(first).chain(further)
 }
 
 fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     let mut parameters = Vec::new();
     if with_id {
-        parameters.push(id(endpoint));
+        parameters.extend(ids(endpoint));
     }
     if takes_version(endpoint) {
         parameters.push(reference("parameters", "if-match"));
+    }
+    if let Operation::Special(Special { answer: Answer::Export, .. }) = endpoint.operation {
+        return exports::parameters();
     }
     parameters.push(match endpoint.method {
         Method::Get => reference("parameters", "if-none-match"),
         _ => reference("parameters", "idempotency-key"),
     });
+    if matches!(endpoint.operation, Operation::Import) {
+        parameters.extend(imports::parameters());
+    }
     if matches!(endpoint.operation, Operation::Show) {
         parameters.extend(selection::of(endpoint.resource()));
     }
@@ -211,7 +246,11 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
             Answer::Computed(_, shown) => Some(selection::attributes(kind, shown)),
             Answer::Report(report) => Some(selection::attributes(kind, report.row)),
             Answer::Open => Some(selection::configuration(kind)),
-            Answer::Part(..) | Answer::One(_) | Answer::All(_) | Answer::Changes => None,
+            Answer::Part(..)
+            | Answer::One(_)
+            | Answer::All(_)
+            | Answer::Changes
+            | Answer::Export => None,
         });
         if let Answer::Changes = special.answer {
             parameters.extend(changes::parameters());

@@ -55,14 +55,13 @@ pub fn output(field: &Field) -> Value {
             "type": "array", "items": {"type": "integer", "format": "int64", "minimum": 1},
         }),
         Kind::Json => json!({"type": "object"}),
-        Kind::JsonList(members) => {
-            let properties: Map<String, Value> =
-                members.iter().map(|(name, kind)| ((*name).to_owned(), member(*kind))).collect();
-            let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-            json!({"type": "array", "items": {
-                "type": "object", "required": required, "properties": properties,
-            }})
-        }
+        Kind::JsonList(members) => json!({"type": "array", "items": object(members)}),
+        Kind::JsonObject(members) => object(members),
+        Kind::JsonByKey(members) => json!({
+            "type": "object",
+            "description": "A member for each, named by its key.",
+            "additionalProperties": object(members),
+        }),
         Kind::Key(_) => json!({
             "type": name("integer"),
             "format": "int64",
@@ -74,13 +73,20 @@ pub fn output(field: &Field) -> Value {
     }
 }
 
-/// A number in a list of objects.
+/// An object with these members.
+fn object(members: &[(&str, Kind)]) -> Value {
+    let properties: Map<String, Value> =
+        members.iter().map(|(name, kind)| ((*name).to_owned(), member(*kind))).collect();
+    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+/// A member of an object that the store has written.
 fn member(kind: Kind) -> Value {
     match kind {
-        Kind::Int { min, max } => json!({
-            "type": "integer", "format": width(min, max), "minimum": min, "maximum": max,
-        }),
-        _ => key(),
+        Kind::Text { .. } => json!({"type": "string"}),
+        Kind::Key(_) => key(),
+        _ => output(&Field::of_kind("", kind)),
     }
 }
 
@@ -132,10 +138,12 @@ pub fn input(field: &Field) -> Value {
         Kind::Json => json!({
             "type": "object",
             "propertyNames": {"pattern": r"^[^\u0000]*$"},
+            // The default, without which a generator of clients permits no member.
+            "additionalProperties": true,
             "description": "Any JSON object of at most 64 KiB, nested at most 64 levels deep, without NUL \
                 characters and noncharacters of Unicode.",
         }),
-        Kind::JsonList(_) => output(field),
+        Kind::JsonList(_) | Kind::JsonObject(_) | Kind::JsonByKey(_) => output(field),
         Kind::Text { max, form: Form::WebAddress } => json!({
             "type": "string",
             "pattern": r"^([hH][tT][tT][pP][sS]?://[^\s\u0000-\u001f\u007f-\u009f]+)?$",
@@ -173,7 +181,9 @@ pub fn filter(kind: Kind) -> Value {
         | Kind::Email
         | Kind::Ids
         | Kind::Json
-        | Kind::JsonList(_) => {
+        | Kind::JsonList(_)
+        | Kind::JsonObject(_)
+        | Kind::JsonByKey(_) => {
             return json!({"type": "string"});
         }
     };
@@ -230,15 +240,23 @@ pub fn example_of(field: &Field) -> Value {
         Kind::DateTime => json!("2026-01-31T12:00:00"),
         Kind::Ids => json!([1, 2]),
         Kind::Json => json!({}),
-        Kind::JsonList(members) => {
-            let example = members.iter().map(|(name, _)| ((*name).to_owned(), json!(1)));
-            json!([Value::Object(example.collect())])
-        }
+        Kind::JsonList(members) => json!([example_object(members)]),
+        Kind::JsonObject(members) => example_object(members),
+        Kind::JsonByKey(members) => json!({"1": example_object(members)}),
         Kind::Key(_) | Kind::User => json!(1),
         Kind::Code { max: 3, .. } => json!("EUR"),
         Kind::Code { .. } => json!("20260131-0000001"),
         Kind::Email => json!("ada@example.com"),
     }
+}
+
+fn example_object(members: &[(&str, Kind)]) -> Value {
+    let value = |kind| match kind {
+        Kind::Text { .. } => json!("invalid_value"),
+        _ => example_of(&Field::of_kind("", kind)),
+    };
+    let example = members.iter().map(|(name, kind)| ((*name).to_owned(), value(*kind)));
+    Value::Object(example.collect())
 }
 
 /// What a new record gets where a body omits a field, as a sentence; `None` where its meaning has

@@ -55,8 +55,8 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
     }
     if resource.versioned {
         required.push("meta");
-        properties["meta"] = match resource.meta {
-            Some(name) => meta_with(resource, name),
+        properties["meta"] = match beside_version(resource).next() {
+            Some(_) => meta_with(resource),
             None => reference("schemas", VERSION),
         };
     }
@@ -118,18 +118,45 @@ fn included(resource: &Resource) -> Value {
     }
 }
 
-/// The `meta` of records that have a number beside their version.
-fn meta_with(resource: &Resource, name: &str) -> Value {
-    let field = resource.fields().find(|field| field.name == name);
-    let number = field.map_or_else(|| json!({}), output);
-    let meaning = meaning(resource.schema_name(), resource.kind, name);
-    json!({
+/// What records have in their `meta` beside their version.
+fn beside_version(resource: &Resource) -> impl Iterator<Item = &'static Field> {
+    let Resource { meta, detail_meta, derived_meta, .. } = *resource;
+    let is_shown = move |name| meta.contains(name) || detail_meta.contains(name);
+    let derived = derived_meta.map_or(&[][..], |derived| derived.members);
+    resource.fields().filter(move |field| is_shown(&field.name)).chain(derived)
+}
+
+/// The `meta` of records that have something beside their version.
+fn meta_with(resource: &Resource) -> Value {
+    let properties = beside_version(resource).map(|field| {
+        let meaning = meaning(resource.schema_name(), resource.kind, field.name);
+        let schema = output(&Field { nullable: false, ..*field });
+        (field.name.to_owned(), described(explained(schema, resource), meaning))
+    });
+    let mut schema = json!({
         "allOf": [reference("schemas", VERSION)],
         "type": "object",
         "description": "The version of the record, and what else is known of it.",
-        "required": [name],
-        "properties": {name: described(number, meaning)},
-    })
+        "properties": properties.collect::<Map<String, Value>>(),
+    });
+    let always = beside_version(resource).filter(|field| !field.nullable);
+    let always: Vec<&str> = always.map(|field| field.name).collect();
+    if !always.is_empty() {
+        schema["required"] = json!(always);
+    }
+    schema
+}
+
+/// A schema with what the members of its objects mean.
+fn explained(mut schema: Value, resource: &Resource) -> Value {
+    for at in ["/properties", "/items/properties", "/additionalProperties/properties"] {
+        let members = schema.pointer_mut(at).and_then(Value::as_object_mut);
+        for (name, member) in members.into_iter().flatten() {
+            let meaning = meaning(resource.schema_name(), resource.kind, name);
+            *member = described(explained(member.take(), resource), meaning);
+        }
+    }
+    schema
 }
 
 /// The schema of all records that a request has changed.
@@ -204,6 +231,7 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
             | Answer::All(_)
             | Answer::Computed(..)
             | Answer::Changes
+            | Answer::Export
             | Answer::Report(_)
             | Answer::Open => None,
         })
@@ -231,8 +259,8 @@ fn record(resource: &Resource, fields: &[&Field]) -> Value {
     if resource.versioned {
         record["meta"] = json!({VERSION: 1});
     }
-    if let Some(name) = resource.meta {
-        record["meta"][name] = json!(0);
+    for field in beside_version(resource).filter(|field| !field.nullable) {
+        record["meta"][field.name] = json!(0);
     }
     record
 }
@@ -246,11 +274,7 @@ fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
         properties.insert(resource.key.to_owned(), key);
     }
     for field in fields {
-        let mut schema = described(output(field), meaning(field.name));
-        let members = schema.pointer_mut("/items/properties").and_then(Value::as_object_mut);
-        for (name, member) in members.into_iter().flatten() {
-            *member = described(member.take(), meaning(name));
-        }
+        let mut schema = described(explained(output(field), resource), meaning(field.name));
         if matches!(field.access, Access::ReadOnly | Access::Touched) {
             schema["readOnly"] = json!(true);
         }

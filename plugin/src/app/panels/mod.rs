@@ -3,6 +3,7 @@
 
 mod feed;
 mod movements;
+mod refunds;
 mod sales;
 mod shipping;
 
@@ -12,14 +13,16 @@ use crate::error::Error;
 use crate::service::call::{Shop, VIEW, asset};
 
 const FEED: &str = "feed";
+const REFUNDS: &str = "latest_refunds";
 const SALES: &str = "sales";
 const SHIPPING: &str = "shipping";
 
 /// The panels of the first page.
-pub(super) fn declared() -> [Panel; 3] {
+pub(super) fn declared() -> [Panel; 4] {
     [
         Panel::new(SALES, "Sales of the last 30 days", VIEW, asset("reports")),
         Panel::new(SHIPPING, "To be shipped", VIEW, asset("orders")),
+        Panel::new(REFUNDS, "Refunds", VIEW, asset("orders")),
         Panel::new(FEED, "Feed of changes", VIEW, asset("config")),
     ]
 }
@@ -38,6 +41,7 @@ pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Err
     match name {
         SALES => sales::content(shop).await,
         SHIPPING => shipping::content(shop).await,
+        REFUNDS => refunds::content(shop).await,
         FEED => feed::content(shop).await,
         _ => Err(UNDECLARED),
     }

@@ -1,5 +1,5 @@
 //! The panels of movements: what a request has moved in a ledger, or what the ledger has of a record, newest
-//! first. The ledgers differ only in their descriptions here; what writes them is no concern of this file.
+//! first; and the refunds of either. The ledgers differ only in their descriptions here; what writes them is no concern of this file.
 
 use host_interface::{PanelContent, Subject, Table, with_separators};
 use time::macros::format_description;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::model::moment;
 use crate::model::value::{Cell, Kind, decimal_text};
 use crate::service::call::Shop;
-use crate::sql::{Entries, newest_stock_movements, newest_voucher_movements};
+use crate::sql::{Entries, newest_refunds, newest_stock_movements, newest_voucher_movements};
 
 /// A ledger as a panel.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Ledger {
     read: fn(Entries, usize) -> crate::sql::Table,
 }
 
-pub(super) static LEDGERS: [Ledger; 2] = [
+pub(super) static LEDGERS: [Ledger; 3] = [
     Ledger {
         panel: "stock_movements",
         title: "Stock movements",
@@ -42,6 +42,11 @@ pub(super) static LEDGERS: [Ledger; 2] = [
             "products.update",
             "products.delete",
             "orders.create",
+            "orderrefunds.create",
+            "orderrefunds.reverse",
+            "variants.create",
+            "variants.update",
+            "variants.delete",
         ],
         records: &["inventory", "products"],
         columns: &[
@@ -77,10 +82,29 @@ pub(super) static LEDGERS: [Ledger; 2] = [
         ],
         read: newest_voucher_movements,
     },
+    Ledger {
+        panel: "refunds",
+        title: "Refunds",
+        governed_by: "orders",
+        routes: &["orderrefunds.create", "orderrefunds.reverse"],
+        records: &["orders"],
+        columns: &[
+            "Time",
+            "Refund",
+            "Order",
+            "Amount",
+            "Currency",
+            "Reason",
+            "Reference",
+            "Undoes",
+            "User",
+        ],
+        read: newest_refunds,
+    },
 ];
 
 /// The columns of amounts; the other numbers are ids.
-const AMOUNTS: [&str; 3] = ["Difference", "Before", "After"];
+const AMOUNTS: [&str; 4] = ["Difference", "Before", "After", "Amount"];
 
 /// How many movements a panel shows.
 const SHOWN: usize = 100;

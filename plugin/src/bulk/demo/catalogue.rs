@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 
+use crate::model::options::digest;
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
@@ -32,6 +33,7 @@ pub(super) static PRODUCTS: DemoStep = DemoStep {
                     "category_id",
                     "taxprofile_id",
                     "has_options",
+                    "variant_count",
                     "sku",
                     "sku_fold",
                     "upc",
@@ -47,15 +49,28 @@ pub(super) static PRODUCTS: DemoStep = DemoStep {
                     "notify_qty",
                 ],
             ),
-            rows_of("shop_variants", VARIANT),
+            rows_of("shop_variants", MASTER),
             rows_of("shop_variants", VARIANT),
             rows_of("shop_inventory_ledger", LEDGER),
         ]
     },
+    // A movement names its variant.
+    last: |_| {
+        Some(
+            "INSERT INTO shop_inventory_ledger (product_id, variant_id, sku, quantity_delta, \
+         quantity_before, quantity_after, reason, created_on) \
+         SELECT v.product_id, v.shop_variant_id, v.sku, v.quantity, 0, v.quantity, \
+         'opening stock', p.created_on FROM shop_variants v \
+         JOIN shop_products p ON p.shop_product_id = v.product_id \
+         WHERE v.is_master = 0 AND v.quantity > 0 AND v.shop_variant_id NOT IN \
+         (SELECT variant_id FROM shop_inventory_ledger WHERE variant_id IS NOT NULL) \
+         ORDER BY v.shop_variant_id",
+        )
+    },
 };
 
-/// The columns of the master variant, which come first, and of the other variants.
-const VARIANT: &[&str] = &[
+/// The columns of a master variant.
+const MASTER: &[&str] = &[
     "product_id",
     "is_master",
     "isdefault_variant",
@@ -64,7 +79,21 @@ const VARIANT: &[&str] = &[
     "price",
     "upc",
     "manage_stock",
+    "price_follows_product",
+];
+
+/// The columns of another variant.
+const VARIANT: &[&str] = &[
+    "product_id",
+    "sku",
+    "sku_fold",
+    "price",
+    "price_follows_product",
     "weight",
+    "options",
+    "options_key",
+    "quantity",
+    "notify_qty",
 ];
 
 /// The columns of the movement that the stock of a product begins with.
@@ -84,13 +113,46 @@ pub(super) struct Product {
     pub(super) sku: String,
     /// The selling price, in units of 10^-5.
     pub(super) price: i64,
+    /// Whether it is sold in [variants](variant).
+    pub(super) varies: bool,
     category: usize,
     list_price: i64,
-    variable: bool,
+}
+
+/// What orders need of a variant beside its product.
+pub(super) struct Variant {
+    pub(super) sku: String,
+    /// The names and the values of its options.
+    pub(super) options: [(&'static str, &'static str); 2],
+}
+
+/// The sizes and colours of a product that is sold in variants, with the endings of their SKUs.
+const SIZES: [&str; 3] = ["S", "M", "L"];
+const COLOURS: [(&str, &str); 2] = [("red", "RED"), ("blue", "BLU")];
+/// How many variants a product has that is sold in variants.
+pub(super) const VARIANTS: u64 = 6;
+
+/// The variant of a product with this number, from 0.
+pub(super) fn variant(product: &Product, number: u64) -> Variant {
+    let number = usize::try_from(number).unwrap_or_default();
+    let size = SIZES[number / COLOURS.len() % SIZES.len()];
+    let (colour, ending) = COLOURS[number % COLOURS.len()];
+    Variant {
+        sku: format!("{}-{size}-{ending}", product.sku),
+        options: [("Size", size), ("Colour", colour)],
+    }
+}
+
+/// Options as the text of a JSON object.
+pub(super) fn as_object(options: &[(&str, &str)]) -> String {
+    let members = options.iter().map(|(name, value)| format!("\"{name}\":\"{value}\""));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 /// One product in so many has no stock record yet.
 const UNSTOCKED: u64 = 300;
+/// One product in so many is sold in variants.
+const VARYING: u64 = 10;
 
 const QUALITIES: [&str; 16] = [
     "Quiet",
@@ -128,17 +190,17 @@ pub(super) fn product(number: u64) -> Product {
     }
     let list_price = cents(rng.i64(3..240) * 100 + pick(&mut rng, &[0, 49, 50, 90, 95, 99]));
     let price = if rng.u8(..5) == 0 { list_price * 4 / 5 / 1_000 * 1_000 } else { list_price };
-    let variable = rng.u8(..7) == 0;
     let initials: String =
         kind.chars().filter(char::is_ascii_alphabetic).take(3).collect::<String>().to_uppercase();
     let sku = format!("{initials}-{:05}", number + 1);
-    Product { name, sku, price, category, list_price, variable }
+    let varies = number % VARYING == VARYING - 4;
+    Product { name, sku, price, varies, category, list_price }
 }
 
 fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let product = product(number);
     let mut rng = chance(3, number);
-    let kind = match (product.variable, rng.u8(..20)) {
+    let kind = match (product.varies, rng.u8(..20)) {
         (true, _) => "variable",
         (false, 0) => "downloadable",
         _ => "simple",
@@ -161,12 +223,13 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             Value::money(product.list_price),
             text(&upc),
             flag(manage_stock),
-            Value::Null,
+            flag(true),
         ]);
     }
     let (visible, enabled) = (rng.u8(..30) != 0, rng.u8(..25) != 0);
     let manufacturer = rng.i64(1..=i64::try_from(MANUFACTURERS).unwrap_or(1));
     let pieces = if has_stock { stock(&mut rng) } else { 0 };
+    let variants = i64::try_from(VARIANTS).unwrap_or(1);
     let [created, modified] =
         if modified < created { [modified, created] } else { [created, modified] };
     tables[0].push([
@@ -180,7 +243,8 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         Value::Int(manufacturer),
         Value::Int(i64::try_from(product.category + 1).unwrap_or_default()),
         Value::Int(if CATEGORIES[product.category].1 == 4 { 2 } else { 1 }),
-        flag(product.variable),
+        flag(product.varies),
+        Value::Int(if product.varies { variants } else { 0 }),
         text(&product.sku),
         folded(&product.sku),
         text(upc),
@@ -193,9 +257,27 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         Value::Int(pieces),
         flag(manage_stock),
         flag(has_stock),
-        if has_stock { Value::money(5 * 100_000) } else { Value::Null },
+        least_stock(has_stock),
     ]);
-    if pieces > 0 {
+    if product.varies {
+        let of_each = pieces / variants;
+        for nth in 0..VARIANTS {
+            let variant = variant(&product, nth);
+            let held = if nth == 0 { pieces - (variants - 1) * of_each } else { of_each };
+            tables[2].push([
+                key(number),
+                text(&variant.sku),
+                folded(&variant.sku),
+                Value::money(product.list_price),
+                flag(true),
+                Value::money(rng.i64(1..40) * 10_000),
+                Value::Json(as_object(&variant.options)),
+                text(digest(&variant.options)),
+                Value::Int(held),
+                least_stock(has_stock),
+            ]);
+        }
+    } else if pieces > 0 {
         tables[3].push([
             key(number),
             text(&product.sku),
@@ -206,22 +288,11 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             moment(created),
         ]);
     }
-    if product.variable {
-        for (size, extra) in [("S", 0), ("M", 2_00), ("L", 5_00)].iter().take(rng.usize(2..=3)) {
-            let sku = format!("{}-{size}", product.sku);
-            tables[2].push([
-                key(number),
-                flag(false),
-                flag(false),
-                text(&sku),
-                folded(&sku),
-                Value::money(product.list_price + cents(*extra)),
-                text(""),
-                flag(true),
-                Value::money(rng.i64(1..40) * 10_000),
-            ]);
-        }
-    }
+}
+
+/// The quantity at and below which a stock counts as low.
+fn least_stock(has_stock: bool) -> Value {
+    if has_stock { Value::money(5 * 100_000) } else { Value::Null }
 }
 
 /// One product in ten is sold out, and one in ten nearly so.

@@ -13,6 +13,7 @@ mod catalogue;
 mod make;
 mod orders;
 mod people;
+mod refunds;
 mod setup;
 mod world;
 
@@ -26,6 +27,7 @@ use time::UtcDateTime;
 use tokio::sync::mpsc::{self, Receiver};
 
 use crate::error::Error;
+use crate::sql::dialect::Dialect;
 use crate::sql::{RowsOf, Statement};
 use crate::store::{self, Filling, Store};
 
@@ -111,7 +113,7 @@ pub async fn fill_from(
         false => None,
     };
     match filling {
-        Some(filling) => fill_at_once(filling, world, progress).await?,
+        Some(filling) => fill_at_once(filling, world, store.dialect(), progress).await?,
         None => {
             for step in STEPS {
                 run(step, store, &world, progress).await?;
@@ -139,9 +141,18 @@ async fn run(
         let done = store::retry(|| batch(step, store, world)).await?;
         progress.report(step.name, done.min(wanted), wanted);
         if done >= wanted {
-            return Ok(());
+            return store::retry(|| complete(step, store)).await;
         }
     }
+}
+
+/// Adds what the rows of a step lack, also where an earlier run ended before it did.
+async fn complete(step: &DemoStep, store: &Store) -> Result<(), Error> {
+    let Some(last) = (step.last)(store.dialect()) else { return Ok(()) };
+    let mut transaction = store.begin().await?;
+    transaction.lock_store().await?;
+    transaction.execute(Statement::fixed(last, Vec::new())).await?;
+    transaction.commit().await
 }
 
 /// Writes the next batch, if one is needed, and returns the number of records before it.
@@ -183,6 +194,7 @@ fn filled() -> Vec<&'static str> {
 async fn fill_at_once(
     mut filling: Filling,
     world: World,
+    dialect: &Dialect,
     progress: &ProgressHandle,
 ) -> Result<(), Error> {
     let world = Arc::new(World { bare: true, ..world });
@@ -200,7 +212,8 @@ async fn fill_at_once(
             return Err(Error::Contract("adding demo data failed"));
         }
     }
-    filling.finish(|done, total| progress.report("indexes and counts", done, total)).await
+    let last = STEPS.iter().filter_map(|step| (step.last)(dialect)).map(str::to_owned).collect();
+    filling.finish(last, |done, total| progress.report("indexes and counts", done, total)).await
 }
 
 /// Generates the rows of a step on a separate thread, a batch at a time, each with the number of

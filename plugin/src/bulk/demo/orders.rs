@@ -1,5 +1,5 @@
 //! A year of orders up to yesterday (three years in a large store), the oldest first, with their
-//! items, the first and the last entry of their histories, and their shipments. Their amounts add up
+//! items, the first and the last entry of their histories, their shipments and their refunds. Their amounts add up
 //! exactly in the currency of the order.
 
 use fastrand::Rng;
@@ -7,11 +7,12 @@ use fastrand::Rng;
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::catalogue::product;
+use super::catalogue::{Product, VARIANTS, Variant, as_object, product, variant};
 use super::make::{
     cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
 };
 use super::people::{home, person};
+use super::refunds;
 use super::setup::{PAYMENTS, RATES, SHIPPING};
 use super::world::{DemoStep, World};
 
@@ -67,6 +68,7 @@ pub(super) static ORDERS: DemoStep = DemoStep {
                     "ordershipping_code",
                     "ordershipping_type",
                     "fulfilment_state",
+                    "refunded",
                 ],
             ),
             keyed_rows_of(
@@ -86,6 +88,11 @@ pub(super) static ORDERS: DemoStep = DemoStep {
                     "product_id",
                     "created_on",
                     "shipped",
+                    "orderitem_attributes",
+                    "refunded_quantity",
+                    "refunded_amount",
+                    "refunded_tax",
+                    "refunded_share",
                 ],
             ),
             rows_of(
@@ -106,8 +113,10 @@ pub(super) static ORDERS: DemoStep = DemoStep {
                     "modified_on",
                 ],
             ),
+            refunds::table(),
         ]
     },
+    last: |dialect| Some(dialect.match_skus),
 };
 
 /// The least and the greatest number of days with orders.
@@ -116,8 +125,9 @@ const DAYS: (u64, u64) = (365, 1_095);
 const ORDERS_OF_A_DAY: u64 = 100;
 /// How many lines an order has at most.
 const MOST_LINES: u8 = 3;
-/// The column of an item with what has been shipped of it.
+/// The column of an item with what has been shipped of it, and the first one with what was given back.
 const ITEM_SHIPPED: usize = 13;
+const ITEM_REFUNDED: usize = 15;
 /// The value 1 in units of an exchange rate.
 const ONE: i64 = 100_000_000;
 
@@ -141,7 +151,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let mut subtotal = 0;
     let mut tax = 0;
     let mut pieces = 0;
-    let mut lines = Vec::new();
+    let (mut lines, mut prices) = (Vec::new(), Vec::new());
     for place in 0..u64::from(rng.u8(1..=MOST_LINES)) {
         let bought = rng.u64(..world.products);
         let product = product(bought);
@@ -155,13 +165,15 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         // The line of a shipment names the item, so its key is determined here.
         let item = number * u64::from(MOST_LINES) + place;
         lines.push((item, quantity));
+        prices.push([line + line_tax, line_tax]);
+        let (sku, name, options) = sold(&product, item);
         items.push([
             key(item),
             key(number),
-            text(&product.sku),
-            folded(&product.sku),
-            text(&product.name),
-            folded(&product.name),
+            text(&sku),
+            folded(&sku),
+            text(&name),
+            folded(&name),
             Value::Int(quantity),
             Value::money(price),
             Value::money(line),
@@ -170,6 +182,11 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             key(bought),
             moment(&created),
             Value::Int(0),
+            Value::Json(options),
+            Value::Int(0),
+            Value::money(0),
+            Value::money(0),
+            Value::money(0),
         ]);
     }
     let shipping = if subtotal > convert(cents(8_000), rate, places) {
@@ -199,7 +216,21 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         _ => "fulfilled",
     };
     let method = pick(&mut chance(8, number), &SHIPPING);
-    let refund = if state == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
+    let by_hand = if state == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
+    let is_given_back = matches!(state, SHIPPED | DELIVERED) && discount == 0 && by_hand == 0;
+    let refund = (is_given_back && refunds::is_one(number)).then(|| {
+        let [amount, tax] = prices[0];
+        refunds::Refund { order: number, line: lines[0], amount, tax, currency }
+    });
+    let given = refund.as_ref().map_or(0, refunds::Refund::given);
+    if let (Some(row), true) = (items.first_mut(), given > 0) {
+        let [amount, tax] = prices[0];
+        let values = [Value::Int(lines[0].1), Value::money(amount), Value::money(tax)];
+        let share = [Value::money(amount)];
+        for (cell, value) in row[ITEM_REFUNDED..].iter_mut().zip(values.into_iter().chain(share)) {
+            *cell = value;
+        }
+    }
     let payment = pick(&mut rng, &PAYMENTS).1;
     let reference = format!("{}-{:07}", created[..10].replace('-', ""), number + 1);
     tables[0].push([
@@ -222,7 +253,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         Value::money(tax),
         Value::money(shipping),
         Value::money(discount),
-        Value::money(refund),
+        Value::money(by_hand + given),
         text(format!("T{:012}", rng.u64(..1_000_000_000_000))),
         text(if state == CANCELLED { "void" } else { "settled" }),
         Value::Decimal { units: rate, places: 8 },
@@ -245,6 +276,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         text(method.1),
         text("parcel"),
         text(fulfilled),
+        Value::money(given),
     ]);
     for row in items {
         tables[1].push(row);
@@ -280,6 +312,19 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
             moment(&created),
         ]);
     }
+    for row in refund.iter().flat_map(|refund| refund.rows(world.today, age)) {
+        tables[4].push(row);
+    }
+}
+
+/// The SKU and the name of what this item is of the product, and its options.
+fn sold(product: &Product, item: u64) -> (String, String, String) {
+    if !product.varies {
+        return (product.sku.clone(), product.name.clone(), "{}".to_owned());
+    }
+    let Variant { sku, options } = variant(product, chance(10, item).u64(..VARIANTS));
+    let [size, colour] = options.map(|(_, value)| value);
+    (sku, format!("{}, {size}, {colour}", product.name), as_object(&options))
 }
 
 /// A parcel of an order.

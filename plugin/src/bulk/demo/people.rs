@@ -35,6 +35,7 @@ pub(super) static CUSTOMERS: DemoStep = DemoStep {
             ],
         )]
     },
+    last: |_| None,
 };
 
 /// A customer.

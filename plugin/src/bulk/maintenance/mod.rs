@@ -1,5 +1,5 @@
 //! Compares what the store keeps in two places, and repairs what follows from its records: counts and sums
-//! (`numbers`), quantities in stock, shipments and indexes of texts (`derived`). Both happen while hosts
+//! (`numbers`), quantities in stock, shipments, refunds and indexes of texts (`derived`). Both happen while hosts
 //! serve the store.
 //!
 //! Each comparison reads one snapshot. A repair is done in short transactions, and is right whatever has
@@ -27,7 +27,7 @@ use crate::sql::kept::comparisons;
 use crate::sql::{self, Statement};
 use crate::store::{self, Store};
 
-/// Reports where kept numbers, quantities, shipments and indexes differ from the records. If there are more
+/// Reports where kept numbers, quantities, shipments, refunds and indexes differ from the records. If there are more
 /// differences than are listed, the last one has how many are listed and how many there are.
 pub async fn check(store: &Store, progress: &ProgressHandle) -> Result<Vec<Difference>, Error> {
     Ok(compare(store, None, progress).await?.listed())

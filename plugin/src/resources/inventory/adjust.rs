@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use host_interface::Response;
 
 use super::record::INVENTORY;
-use super::stock::{Adjustment, Refusal, Stock};
+use super::stock::{Adjustment, Refusal, Stock, Whose, refuse_unnamed};
 use crate::error::{Error, Fault, FaultKind};
-use crate::model::field::{Field, Handle, int, key, text};
+use crate::model::field::{Handle, int, key, text};
 use crate::model::resource::{Children, Resource};
 use crate::model::value::{fold, short};
-use crate::resources::products::SKU;
+use crate::resources::products::{OWNER, SKU, VARIANTS};
 use crate::service::call::Call;
 use crate::service::write::Write;
 use crate::sql;
@@ -20,12 +20,19 @@ use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::request;
 
-/// A change of the quantity of one product.
+/// A change of the quantity of one product, or of a variant of it.
 pub(super) static ADJUSTMENT: Resource = Resource {
     kind: "inventory",
     view: Some("inventory.adjustment"),
     singular: "adjustment",
-    list: &[DELTA.field, REASON.field, REFERENCE.field, EXPECTED.field],
+    list: &[
+        SKU.field.nullable(),
+        VARIANT.field,
+        DELTA.field,
+        REASON.field,
+        REFERENCE.field,
+        EXPECTED.field,
+    ],
     versioned: false,
     ..Resource::CRUD
 }
@@ -45,7 +52,15 @@ pub(super) static ADJUSTMENTS: Resource = Resource {
 /// One of many changes, with the product that it is about.
 static NAMED_ADJUSTMENT: Resource = Resource {
     view: Some("inventory.step"),
-    list: &[SKU.field, PRODUCT.field, DELTA.field, REASON.field, REFERENCE.field, EXPECTED.field],
+    list: &[
+        SKU.field,
+        PRODUCT.field,
+        VARIANT.field,
+        DELTA.field,
+        REASON.field,
+        REFERENCE.field,
+        EXPECTED.field,
+    ],
     crud: false,
     ..ADJUSTMENT
 }
@@ -58,16 +73,34 @@ const REFERENCE: Handle<String> = text("reference", 255).words();
 const EXPECTED: Handle<i64> =
     int("expected_quantity").between(0, i32::MAX as i64).nullable().number();
 const PRODUCT: Handle<i64> = key("shop_product_id", "products").nullable().number();
+const VARIANT: Handle<i64> = int("variant_id").between(1, i64::MAX).nullable().number();
 
-/// Changes the quantity of the product in the path.
+/// Changes the quantity of the product in the path, or of a variant of it.
 pub(super) async fn one(call: &Call<'_>) -> Result<Response, Error> {
     let id = request::id(call.request)?;
     let mut draft = Draft::sent(call.request, &ADJUSTMENT, id, Intent::Create)?;
     let key = call.path_key(&INVENTORY)?;
     refuse_nothing(&mut draft)?;
+    if sku(&draft)?.is_some() && draft.get(&VARIANT)?.is_some() {
+        draft.refuse(&VARIANT, "Give either sku or variant_id.");
+    }
     let mut write = Write::begin(call).await?;
-    let mut stock = Stock::of(write.target(&INVENTORY, key).await?);
-    take(&mut draft, key, &DELTA, &mut stock)?;
+    let record = write.target(&INVENTORY, key).await?;
+    let mut named = Some(Whose { product: key, variant: draft.get(&VARIANT)? });
+    if sku(&draft)?.is_some() {
+        let found = whose(std::slice::from_ref(&draft), &mut write).await?;
+        named = found.into_iter().flatten().find(|whose| whose.product == key);
+    }
+    let variant = named.and_then(|whose| whose.variant);
+    let mut stock = Stock::of_one(record, variant, &mut write).await?;
+    match named {
+        Some(whose) => take(&mut draft, whose, &mut stock, &mut write).await?,
+        None => {
+            let sku = sku(&draft)?.map(short).unwrap_or_default();
+            let detail = format!("Product {key} has no variant with the SKU {sku:?}.");
+            draft.fault_at(FaultKind::MissingReference, SKU.name, detail);
+        }
+    }
     let adjustment = draft.as_record();
     write.validate(&mut draft, &adjustment).await?;
     stock.write(&mut write).await?;
@@ -75,31 +108,38 @@ pub(super) async fn one(call: &Call<'_>) -> Result<Response, Error> {
     write.commit(answer).await
 }
 
-/// Changes the quantities of the products that the body names.
+/// Changes the quantities of the products and variants that the body names.
 pub(super) async fn all(call: &Call<'_>) -> Result<Response, Error> {
     refuse_version(call)?;
     let body = Body::read(call.request, &ADJUSTMENTS, None)?;
     let mut draft = Draft::read(&ADJUSTMENTS, &body, Intent::Create);
     check(&mut draft, &body)?;
     let mut write = Write::begin(call).await?;
-    let named = products(&draft.children, &mut write).await?;
-    let mut stock = Stock::lock(named.iter().flatten().copied().collect(), &mut write).await?;
+    let named = whose(&draft.children, &mut write).await?;
+    let known: Vec<Whose> = named.iter().flatten().copied().collect();
+    let mut stock = Stock::lock(&known, &mut write).await?;
     // Until the lock, a SKU may have moved to another product.
     let writers = write.transaction.dialect().locks.is_some();
-    if writers && products(&draft.children, &mut write).await? != named {
+    if writers && whose(&draft.children, &mut write).await? != named {
         return Err(store::interrupted());
     }
     let mut order = Vec::new();
-    for (child, product) in draft.children.iter_mut().zip(&named) {
-        let by = if sku(child)?.is_some() { &*SKU } else { &*PRODUCT };
-        match product {
-            Some(product) => {
-                take(child, *product, by, &mut stock)?;
-                order.push(*product);
+    for (child, named) in draft.children.iter_mut().zip(&named) {
+        match named {
+            Some(whose) => {
+                take(child, *whose, &mut stock, &mut write).await?;
+                order.push(whose.product);
             }
             None if child.faults.is_empty() => {
-                let sku = sku(child)?.map(short).unwrap_or_default();
-                let detail = format!("There is no variant with the SKU {sku:?}.");
+                let (by, detail) = match (sku(child)?, child.get(&VARIANT)?) {
+                    (None, Some(key)) => {
+                        (&*VARIANT, format!("There is no variant with the id {key}."))
+                    }
+                    (sku, _) => {
+                        let sku = sku.map(short).unwrap_or_default();
+                        (&*SKU, format!("There is no variant with the SKU {sku:?}."))
+                    }
+                };
                 child.fault_at(FaultKind::MissingReference, by.name, detail);
             }
             None => {}
@@ -131,13 +171,15 @@ fn check(draft: &mut Draft, body: &Body<'_>) -> Result<(), Error> {
     }
     for child in &mut draft.children {
         refuse_nothing(child)?;
-        match (sku(child)?, child.get(&PRODUCT)?) {
-            (Some(_), Some(_)) => child.refuse(&PRODUCT, "Give either sku or shop_product_id."),
-            (None, None) if child.faults.is_empty() => {
-                let detail = "Either sku or shop_product_id is required.";
-                child.fault_at(FaultKind::MissingField, SKU.name, detail);
-            }
-            _ => {}
+        let (sku, product) = (sku(child)?.is_some(), child.get(&PRODUCT)?.is_some());
+        let variant = child.get(&VARIANT)?.is_some();
+        if sku && product {
+            child.refuse(&PRODUCT, "Give either sku or shop_product_id.");
+        } else if sku && variant {
+            child.refuse(&VARIANT, "Give either sku or variant_id.");
+        } else if !sku && !product && !variant && child.faults.is_empty() {
+            let detail = "Either sku or shop_product_id is required.";
+            child.fault_at(FaultKind::MissingField, SKU.name, detail);
         }
     }
     Ok(())
@@ -155,63 +197,84 @@ fn sku(child: &Draft) -> Result<Option<&str>, Error> {
     Ok(child.get(&SKU)?.filter(|sku| !sku.is_empty()))
 }
 
-/// The product of each change; `None` for a SKU that no variant has.
-async fn products(children: &[Draft], write: &mut Write<'_>) -> Result<Vec<Option<i64>>, Error> {
-    let mut skus = Vec::new();
+/// Whose stock each change is about; `None` for a SKU or a key that no variant has.
+async fn whose(children: &[Draft], write: &mut Write<'_>) -> Result<Vec<Option<Whose>>, Error> {
+    let (mut skus, mut variants) = (Vec::new(), Vec::new());
     for child in children {
         skus.push(sku(child)?.map(fold));
+        variants.extend(child.get(&VARIANT)?);
     }
     let sought: Vec<String> = skus.iter().flatten().cloned().collect();
     let mut found = HashMap::new();
     if !sought.is_empty() {
         let cells = write.transaction.table(sql::find_skus(sought)).await?;
         for row in cells.rows()? {
-            let [sku, product] = &row[..] else {
+            let [sku, product, variant] = &row[..] else {
                 return Err(Error::Contract("a row of SKUs has other columns"));
             };
-            found.insert(sku.text("sku_fold")?.to_owned(), product.int("product_id")?);
+            let product = product.int("product_id")?;
+            let variant = variant.optional_int("shop_variant_id")?;
+            found.insert(sku.text("sku_fold")?.to_owned(), Whose { product, variant });
         }
     }
-    children
-        .iter()
-        .zip(skus)
-        .map(|(child, sku)| match sku {
-            Some(sku) => Ok(found.get(&sku).copied()),
-            None => child.get(&PRODUCT),
-        })
-        .collect()
+    let variants = write.records(&VARIANTS, variants).await?;
+    let whose = children.iter().zip(skus).map(|(child, sku)| {
+        if let Some(sku) = sku {
+            return Ok(found.get(&sku).copied());
+        }
+        let variant = child.get(&VARIANT)?;
+        let owner = variant.and_then(|key| variants.get(&key)).map(|of| of.need(&OWNER));
+        let product = child.get(&PRODUCT)?.map_or_else(|| owner.transpose(), |key| Ok(Some(key)));
+        Ok(product?.map(|product| Whose { product, variant }))
+    });
+    whose.collect()
 }
 
 /// Makes the change that a draft without faults describes. If it is impossible, the draft gets a fault.
-/// `by` is the field that names the product.
-fn take(draft: &mut Draft, product: i64, by: &Field, stock: &mut Stock) -> Result<(), Error> {
+async fn take(
+    draft: &mut Draft,
+    whose: Whose,
+    stock: &mut Stock,
+    write: &mut Write<'_>,
+) -> Result<(), Error> {
     if !draft.faults.is_empty() {
         return Ok(());
     }
+    let Whose { product, .. } = whose;
     let adjustment = Adjustment {
-        product,
+        whose,
         delta: draft.need(&DELTA)?,
         expected: draft.get(&EXPECTED)?,
         reason: draft.need(&REASON)?,
         reference: draft.need(&REFERENCE)?,
     };
-    match stock.apply(adjustment)? {
-        Ok(()) => {}
-        Err(Refusal::NoStock) => {
+    let Err(refusal) = stock.apply(adjustment)? else { return Ok(()) };
+    let by_sku = sku(draft)?.is_some();
+    match refusal {
+        Refusal::NoStock => {
+            let by = if by_sku { SKU.name } else { PRODUCT.name };
             let detail = format!("There is no stock record of product {product}.");
-            draft.fault_at(FaultKind::MissingReference, by.name, detail);
+            draft.fault_at(FaultKind::MissingReference, by, detail);
         }
-        Err(Refusal::Changed(quantity)) => {
+        Refusal::VariantRequired => {
+            let by = if by_sku { &*SKU } else { &*VARIANT };
+            refuse_unnamed(draft, by, product, write).await?;
+        }
+        Refusal::NoVariant(key) => {
+            let detail = format!("Product {product} has no variant with the id {key}.");
+            draft.fault_at(FaultKind::MissingReference, VARIANT.name, detail);
+        }
+        Refusal::Changed(quantity) => {
             let detail = format!("The quantity is {quantity}.");
             let meta = ("quantity", quantity);
             draft.fault_with(FaultKind::StockChanged, EXPECTED.name, detail, meta);
         }
-        Err(Refusal::Insufficient(quantity)) => {
+        Refusal::Insufficient(quantity) => {
             let detail = format!("The quantity is {quantity} and cannot fall below zero.");
             let meta = ("quantity", quantity);
             draft.fault_with(FaultKind::InsufficientStock, DELTA.name, detail, meta);
         }
-        Err(Refusal::TooLarge) => draft.refuse(&DELTA, "The quantity would be too large."),
+        Refusal::TooLarge => draft.refuse(&DELTA, "The quantity would be too large."),
     }
     Ok(())
 }

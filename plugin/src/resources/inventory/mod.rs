@@ -10,9 +10,10 @@ use host_interface::Method;
 use crate::resources::products;
 use crate::service::hooks::{Answer, Service, Special};
 
-pub(super) use stock::{Adjustment, Refusal, Stock};
+pub(super) use stock::{Adjustment, Refusal, Sale, Stock, Whose, refuse_unnamed};
 
 pub(super) const SERVICE: Service = Service {
+    derive: Some(|draft, before, write| Box::pin(record::check_change(draft, before, write))),
     create: Some(|call| Box::pin(record::create(call))),
     delete: Some(|call| Box::pin(record::delete(call))),
     before_update: Some(|before, after, write| {

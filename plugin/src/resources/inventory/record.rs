@@ -3,11 +3,14 @@
 
 use host_interface::Response;
 
-use crate::error::{Error, FaultKind};
+use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Handle, flag, int, modified_on, quantity};
+use crate::model::record::Record;
 use crate::model::resource::{Resource, Storage};
 use crate::model::value::Value;
-use crate::resources::products::{PRODUCT_COUNTS, PRODUCTS, QUANTITY, SKU, SKU_EXACT};
+use crate::resources::products::{
+    PRODUCT_COUNTS, PRODUCTS, QUANTITY, SKU, SKU_EXACT, VARIANT_COUNT, refuse_sum,
+};
 use crate::resources::stockmovements::{self, Movement, reason};
 use crate::service::call::Call;
 use crate::service::write::{Write, violated};
@@ -28,7 +31,7 @@ pub(crate) static INVENTORY: Resource = Resource {
         quantity("max_sale_qty").nullable(),
         quantity("notify_qty").nullable(),
     ],
-    hidden: &[modified_on()],
+    hidden: &[modified_on(), VARIANT_COUNT.field, MASTER_WITH_RULES.field],
     filters: &[SKU_EXACT],
     fixed: &[("has_stock", 1)],
     storage: Storage { counts: PRODUCT_COUNTS, ..Storage::PLAIN },
@@ -37,7 +40,15 @@ pub(crate) static INVENTORY: Resource = Resource {
 }
 .checked();
 
-const MANAGE_STOCK: Handle<bool> = flag("manage_stock").truth();
+pub(super) const MANAGE_STOCK: Handle<bool> = flag("manage_stock").truth();
+/// The master variant, if it has rules for what orders take.
+pub(super) const MASTER_WITH_RULES: Handle<i64> = int("master_with_rules")
+    .nullable()
+    .computed(
+        "(SELECT m.shop_variant_id FROM shop_variants m WHERE m.product_id = t.shop_product_id \
+         AND m.is_master = 1 AND (m.allow_backorder > 0 OR m.quantity_restriction = 1))",
+    )
+    .number();
 
 /// Creates the stock record of a product without one.
 pub(super) async fn create(call: &Call<'_>) -> Result<Response, Error> {
@@ -54,7 +65,11 @@ pub(super) async fn create(call: &Call<'_>) -> Result<Response, Error> {
     if let Some(key) = product {
         write.transaction.lock(&PRODUCTS, key).await?;
         let name = INVENTORY.key;
-        if write.records(&PRODUCTS, vec![key]).await?.is_empty() {
+        let product = write.records(&PRODUCTS, vec![key]).await?.remove(&key);
+        if let Some(product) = &product {
+            refuse_sum(&mut draft, product, &mut write).await?;
+        }
+        if product.is_none() {
             let detail = format!("{name}: there is no product with the id {key}.");
             draft.fault_at(FaultKind::MissingReference, name, detail);
         } else if !write.records(&INVENTORY, vec![key]).await?.is_empty() {
@@ -78,11 +93,28 @@ pub(super) async fn create(call: &Call<'_>) -> Result<Response, Error> {
     write.commit(answer).await
 }
 
+/// Refuses to change a quantity that is the sum of variants.
+pub(super) async fn check_change(
+    draft: &mut Draft,
+    before: Option<&Record>,
+    write: &mut Write<'_>,
+) -> Result<(), Error> {
+    match before {
+        Some(before) => refuse_sum(draft, before, write).await,
+        None => Ok(()),
+    }
+}
+
 /// Removes a stock record; the product remains, with a stock of zero.
 pub(super) async fn delete(call: &Call<'_>) -> Result<Response, Error> {
     let key = call.path_key(&INVENTORY)?;
     let mut write = Write::begin(call).await?;
     let stock = write.target(&INVENTORY, key).await?;
+    let pieces = stock.need(&QUANTITY)?;
+    if stock.need(&VARIANT_COUNT)? > 0 && pieces > 0 {
+        let detail = "The variants of this product have a stock, which would be lost.";
+        return write.refuse(Fault::new(FaultKind::Refused, detail)).await;
+    }
     let statement = Statement::fixed(
         "UPDATE shop_products SET version = version + 1, has_stock = 0, quantity = 0, \
          manage_stock = 0, min_out_qty = NULL, min_sale_qty = NULL, max_sale_qty = NULL, \
@@ -90,8 +122,7 @@ pub(super) async fn delete(call: &Call<'_>) -> Result<Response, Error> {
         vec![Value::now(), Value::Int(key)],
     );
     write.transaction.execute(statement).await?;
-    let quantities = [stock.need(&QUANTITY)?, 0];
-    let moved = Movement::of(key, stock.need(&SKU)?, quantities, reason::UNSTOCKED);
+    let moved = Movement::of(key, stock.need(&SKU)?, [pieces, 0], reason::UNSTOCKED);
     stockmovements::record(vec![moved], &mut write).await?;
     write.commit(Response::new(204)).await
 }

@@ -10,13 +10,13 @@ use crate::error::{Error, FaultKind};
 use crate::model::field::{
     Field, Handle, Money, Units, created_on, flag, identifier, int, json, money, quantity, text,
 };
+use crate::model::options;
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Permissions, Resource};
-use crate::model::value::MAX_AMOUNT;
-use crate::resources::inventory::{Adjustment, Refusal, Stock};
-use crate::resources::products::{self, PRODUCTS};
+use crate::model::value::{MAX_AMOUNT, Value, decimal_text};
+use crate::resources::inventory::{Adjustment, Refusal, Sale, Stock, Whose, refuse_unnamed};
+use crate::resources::products::{self, PRODUCTS, VARIANTS};
 use crate::resources::stockmovements::reason;
-use crate::resources::variants::{self, VARIANTS};
 use crate::service::write::Write;
 use crate::wire::draft::Draft;
 
@@ -30,7 +30,7 @@ pub(crate) static ORDERITEMS: Resource = Resource {
     detail: &[
         PRODUCT.field,
         VARIANT.field,
-        ATTRIBUTES,
+        ATTRIBUTES.derived(),
         PRICE.field,
         OPTION_PRICE.field,
         FINALPRICE_WITH_TAX.field,
@@ -38,7 +38,17 @@ pub(crate) static ORDERITEMS: Resource = Resource {
         WEIGHT,
         CREATED_ON.field,
     ],
-    hidden: &[ORDER_KEY.field, TAKE_STOCK.field],
+    hidden: &[
+        ORDER_KEY.field,
+        TAKE_STOCK.field,
+        BACKORDERED.field,
+        BACKORDER_IN_MAIL.field,
+        QUANTITY_REFUNDED.field,
+        AMOUNT_REFUNDED.field,
+        TAX_REFUNDED.field,
+        SHARE_REFUNDED.field,
+    ],
+    meta: &[BACKORDERED.field.name],
     joins: &[ORDER],
     crud: false,
     readable: true,
@@ -68,8 +78,8 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
         PRODUCT.field,
         VARIANT.field,
     ],
-    hidden: &[ORDER_KEY.field, SHIPPED.field],
-    meta: Some(SHIPPED.field.name),
+    hidden: &[ORDER_KEY.field, SHIPPED.field, BACKORDERED.field, BACKORDER_IN_MAIL.field],
+    meta: &[SHIPPED.field.name],
     shows_key: false,
     crud: false,
     nested: &[Nested {
@@ -85,7 +95,8 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
 .checked();
 
 pub(super) const SKU: Handle<String> = identifier("orderitem_sku", 255).derived().words();
-pub(super) const NAME: Handle<String> = text("orderitem_name", 255).derived().words();
+pub(super) const NAME: Handle<String> = text("orderitem_name", MAX_NAME).derived().words();
+const MAX_NAME: usize = 255;
 pub(super) const PRODUCT: Handle<i64> = int("product_id").nullable().number();
 pub(super) const VARIANT: Handle<i64> = int("variant_id").nullable().number();
 pub(super) const ATTRIBUTES: Field = json("orderitem_attributes");
@@ -95,18 +106,32 @@ pub(super) const QUANTITY: Handle<i64> =
 const PRICE: Handle<Money> = money("orderitem_price").derived().money();
 const OPTION_PRICE: Handle<Money> = money("orderitem_option_price").money();
 const DISCOUNT: Handle<Money> = money("orderitem_discount").money();
-const TAX: Handle<Money> = money("orderitem_tax").money();
+pub(super) const TAX: Handle<Money> = money("orderitem_tax").money();
 const FINALPRICE: Handle<Money> = money("orderitem_finalprice").derived().read_only().money();
-const FINALPRICE_WITH_TAX: Handle<Money> =
+pub(super) const FINALPRICE_WITH_TAX: Handle<Money> =
     money("orderitem_finalprice_with_tax").derived().read_only().money();
 const CREATED_ON: Handle<PrimitiveDateTime> = created_on().derived().time();
 
 /// Whether the line takes its quantity out of the stock.
 const TAKE_STOCK: Handle<bool> = flag("take_stock").default(0).truth();
 
+/// How many pieces were ordered although they were not in stock.
+pub(super) const BACKORDERED: Handle<i64> =
+    int("backordered").between(1, i32::MAX as i64).nullable().read_only().number();
+/// Whether mails mention them.
+pub(super) const BACKORDER_IN_MAIL: Handle<bool> =
+    flag("backorder_in_mail").default(0).read_only().truth();
+
 /// How many pieces of an item have been shipped.
 pub(super) const SHIPPED: Handle<i64> =
     int("shipped").between(0, i32::MAX as i64).read_only().number();
+
+/// What refunds have of an item: pieces, money, the tax in it, and what the pieces cost.
+pub(super) const QUANTITY_REFUNDED: Handle<i64> =
+    int("refunded_quantity").between(0, i32::MAX as i64).read_only().number();
+pub(super) const AMOUNT_REFUNDED: Handle<Money> = money("refunded_amount").read_only().money();
+pub(super) const TAX_REFUNDED: Handle<Money> = money("refunded_tax").read_only().money();
+pub(super) const SHARE_REFUNDED: Handle<Money> = money("refunded_share").read_only().money();
 
 /// The values that all lines of an order share.
 pub(super) struct Terms {
@@ -141,6 +166,9 @@ pub(super) async fn complete(
             line.set(&CREATED_ON, moment)?;
         }
         let listed = catalogue.fill(line, terms)?;
+        if line.given(&ATTRIBUTES)?.is_none() {
+            line.set_value(&ATTRIBUTES, Value::Json("{}".to_owned()))?;
+        }
         let Some(finalprice) = work_out(line, listed, terms)? else { continue };
         // A line with a final price has both.
         let (tax, quantity) = (line.need(&TAX)?, line.need(&QUANTITY)?);
@@ -160,34 +188,21 @@ pub(super) async fn take_stock(
     reference: &str,
     write: &mut Write<'_>,
 ) -> Result<(), Error> {
-    let mut products = Vec::new();
+    let mut taken = Vec::new();
     for line in &*lines {
-        if takes_stock(line)? {
-            products.extend(line.get(&PRODUCT)?);
-        }
+        taken.extend(whose(line)?);
     }
-    let mut stock = Stock::lock(products, write).await?;
+    let mut stock = Stock::lock(&taken, write).await?;
     for line in lines.iter_mut() {
         if !takes_stock(line)? || !line.faults.is_empty() {
             continue;
         }
-        let Some(product) = line.get(&PRODUCT)? else {
+        let Some(whose) = whose(line)? else {
             line.refuse(&TAKE_STOCK, "take_stock needs a product_id or a variant_id.");
             continue;
         };
-        let (delta, reason) = (-line.need(&QUANTITY)?, reason::ORDERED);
-        match stock.apply(Adjustment { product, delta, expected: None, reason, reference })? {
-            Ok(()) => {}
-            Err(Refusal::NoStock) => {
-                let detail = format!("There is no stock record of product {product}.");
-                line.fault_at(FaultKind::MissingReference, PRODUCT.name, detail);
-            }
-            Err(Refusal::Insufficient(quantity) | Refusal::Changed(quantity)) => {
-                let detail = format!("Only {quantity} of product {product} are in stock.");
-                let (field, meta) = (QUANTITY.name, ("quantity", quantity));
-                line.fault_with(FaultKind::InsufficientStock, field, detail, meta);
-            }
-            Err(Refusal::TooLarge) => line.refuse(&QUANTITY, "The quantity would be too large."),
+        if let Err(refusal) = take(line, whose, &mut stock, reference)? {
+            refuse(line, whose, refusal, write).await?;
         }
     }
     if lines.iter().all(|line| line.faults.is_empty()) {
@@ -196,6 +211,82 @@ pub(super) async fn take_stock(
         // The order is refused.
         Ok(())
     }
+}
+
+/// Takes the quantity of a line out of the stock, as the rules of its variant allow. A quantity that they do
+/// not allow is a fault of the line.
+fn take(
+    line: &mut Draft,
+    whose: Whose,
+    stock: &mut Stock,
+    reference: &str,
+) -> Result<Result<(), Refusal>, Error> {
+    let wanted = line.need(&QUANTITY)?;
+    let pieces = match stock.sale(whose, wanted)? {
+        Err(refusal) => return Ok(Err(refusal)),
+        Ok(Sale::Uncounted) => return Ok(Ok(())),
+        Ok(Sale::TooFew(least)) => {
+            let least = decimal_text(least, 5, 0);
+            line.refuse(&QUANTITY, format!("An order has at least {least} of it."));
+            return Ok(Ok(()));
+        }
+        Ok(Sale::TooMany(most)) => {
+            let most = decimal_text(most, 5, 0);
+            line.refuse(&QUANTITY, format!("An order has at most {most} of it."));
+            return Ok(Ok(()));
+        }
+        Ok(Sale::Taken { pieces, missing, in_mail }) => {
+            if missing > 0 {
+                line.set(&BACKORDERED, missing)?;
+                line.set(&BACKORDER_IN_MAIL, in_mail)?;
+            }
+            pieces
+        }
+    };
+    if pieces == 0 {
+        return Ok(Ok(()));
+    }
+    let (delta, reason) = (-pieces, reason::ORDERED);
+    stock.apply(Adjustment { whose, delta, expected: None, reason, reference })
+}
+
+/// Adds the fault of a line whose stock cannot be taken.
+async fn refuse(
+    line: &mut Draft,
+    whose: Whose,
+    refusal: Refusal,
+    write: &mut Write<'_>,
+) -> Result<(), Error> {
+    let product = whose.product;
+    match refusal {
+        Refusal::NoStock => {
+            let detail = format!("There is no stock record of product {product}.");
+            line.fault_at(FaultKind::MissingReference, PRODUCT.name, detail);
+        }
+        Refusal::VariantRequired => refuse_unnamed(line, &VARIANT, product, write).await?,
+        Refusal::NoVariant(key) => {
+            let detail = format!("Product {product} has no variant with the id {key}.");
+            line.fault_at(FaultKind::MissingReference, VARIANT.name, detail);
+        }
+        Refusal::Insufficient(quantity) | Refusal::Changed(quantity) => {
+            let what = match whose.variant {
+                Some(key) => format!("variant {key}"),
+                None => format!("product {product}"),
+            };
+            let detail = format!("Only {quantity} of {what} are in stock.");
+            let (field, meta) = (QUANTITY.name, ("quantity", quantity));
+            line.fault_with(FaultKind::InsufficientStock, field, detail, meta);
+        }
+        Refusal::TooLarge => line.refuse(&QUANTITY, "The quantity would be too large."),
+    }
+    Ok(())
+}
+
+/// Whose stock a line takes from; `None` if it takes nothing, or names nothing.
+fn whose(line: &Draft) -> Result<Option<Whose>, Error> {
+    let product = if takes_stock(line)? { line.get(&PRODUCT)? } else { None };
+    let variant = line.get(&VARIANT)?;
+    Ok(product.map(|product| Whose { product, variant }))
 }
 
 /// An amount in units of 10^-13: a price in units of 10^-5 at a rate in units of 10^-8, exactly.
@@ -276,7 +367,7 @@ impl Catalogue {
         }
         let variants = write.records(&VARIANTS, variants).await?;
         for variant in variants.values() {
-            products.push(variant.need(&variants::PRODUCT)?);
+            products.push(variant.need(&products::OWNER)?);
         }
         Ok(Self { products: write.records(&PRODUCTS, products).await?, variants })
     }
@@ -295,7 +386,7 @@ impl Catalogue {
         };
         let mut product = line.get(&PRODUCT)?;
         if let Some(variant) = variant {
-            let of_variant = variant.need(&variants::PRODUCT)?;
+            let of_variant = variant.need(&products::OWNER)?;
             if product.is_some_and(|product| product != of_variant) {
                 line.refuse(&VARIANT, "variant_id must be a variant of the product.");
                 return Ok(None);
@@ -318,14 +409,26 @@ impl Catalogue {
         if line.given(&SKU)?.is_none() {
             line.set(&SKU, text(sold, &products::SKU)?)?;
         }
+        let is_master = variant.map_or(Ok(true), |variant| variant.need(&products::IS_MASTER))?;
+        let further = variant.filter(|_| !is_master);
         if line.given(&NAME)?.is_none() {
-            line.set(&NAME, text(product, &products::NAME)?)?;
+            let mut name = text(product, &products::NAME)?;
+            if let Some(variant) = further {
+                let options = variant.value(products::OPTIONS.name)?;
+                name = options::named(&name, options.text(products::OPTIONS.name)?)?;
+            }
+            line.set(&NAME, name.chars().take(MAX_NAME).collect())?;
+        }
+        if let Some(variant) = further
+            && line.given(&ATTRIBUTES)?.is_none()
+        {
+            line.set_value(&ATTRIBUTES, variant.value(products::OPTIONS.name)?.clone())?;
         }
         let Some(sold) = sold else { return Ok(None) };
         let mut price = sold.need(&products::PRICE)?;
-        // A master variant has the price of its product, which may be on sale.
+        // A variant with the price of its product may be on sale with it.
         let of_the_product =
-            variant.map_or(Ok(true), |variant| variant.need(&variants::IS_MASTER))?;
+            variant.map_or(Ok(true), |variant| variant.need(&products::FOLLOWS))?;
         if let Some(product) = product.filter(|_| of_the_product)
             && let Some(on_sale) = product.get(&products::SALE_PRICE)?
         {

@@ -1,12 +1,17 @@
 //! The mail to the customer about an order that has a new status or is on its way.
 
-use super::entry::Entry;
+use super::amounts;
+use super::entry::{Entry, ORDER_KEY};
+use super::items::{
+    BACKORDER_IN_MAIL, BACKORDERED, FULFILMENT_ITEMS, NAME, QUANTITY, SHIPPED, SKU,
+};
 use super::order;
 use super::shipment::{self, SHIPMENTS};
 use crate::error::Error;
 use crate::model::field::Handle;
+use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
-use crate::model::value::decimal_text;
+use crate::model::value::{Value, decimal_text};
 use crate::resources::currencies::{self, DECIMALS};
 use crate::resources::orderstatuses::{self, ORDERSTATUSES};
 use crate::service::notification::Notice;
@@ -47,7 +52,7 @@ pub(super) async fn queue_mail(
         first_name: text(&order::BILLING_FIRST_NAME)?,
         last_name: text(&order::BILLING_LAST_NAME)?,
         email: text(&order::USER_EMAIL)?,
-        order_total: decimal_text(order.need(&order::TOTAL)?.0, 5, decimals),
+        order_total: decimal_text(order.need(&amounts::TOTAL)?.0, 5, decimals),
         currency_code: currency_code.to_owned(),
         ..Notice::default()
     };
@@ -62,11 +67,32 @@ pub(super) async fn queue_mail(
         notice.tracking_url = parcel.need(&shipment::TRACKING_URL)?.to_owned();
     }
     let mail = match occasion {
-        Occasion::Status => notice.into_mail(&parameters)?,
+        Occasion::Status => {
+            notice.backordered = missing(order.key(), write).await?;
+            notice.into_mail(&parameters)?
+        }
         Occasion::Parcel(_, contents) => {
             notice.items = contents;
             notice.into_shipment_mail(&parameters)?
         }
     };
     write.queue_mail(mail).await
+}
+
+/// What the customer still waits for because it was not in stock, of the variants that have this mentioned.
+async fn missing(order: i64, write: &mut Write<'_>) -> Result<Vec<Contained>, Error> {
+    let by_order = Condition::equals(&ORDER_KEY, Value::Int(order));
+    let mentioned = Condition::equals(&BACKORDER_IN_MAIL, Value::Int(1));
+    let mut page = Page { limit: i64::MAX, ..Page::of_the(&FULFILMENT_ITEMS, by_order) };
+    page.conditions.push(mentioned);
+    let mut missing = Vec::new();
+    for item in write.transaction.page(&page).await?.records(&FULFILMENT_ITEMS)? {
+        let open = item.need(&QUANTITY)? - item.need(&SHIPPED)?;
+        let quantity = item.get(&BACKORDERED)?.unwrap_or(0).min(open);
+        if quantity > 0 {
+            let [sku, name] = [item.need(&SKU)?, item.need(&NAME)?].map(str::to_owned);
+            missing.push(Contained { quantity, sku, name });
+        }
+    }
+    Ok(missing)
 }

@@ -4,13 +4,18 @@ use std::sync::{Mutex, PoisonError};
 
 use time::PrimitiveDateTime;
 
+use super::amounts::{
+    CREDIT, DISCOUNT, FEES, PARTS_OF_TOTAL, REFUND, REFUNDED, SHIPPING, SHIPPING_REFUNDED,
+    SHIPPING_TAX, SHIPPING_TAX_REFUNDED, SUBTOTAL, SURCHARGE, TAX, TOTAL,
+};
 use super::entry::{self, Entry, ORDER_KEY, STATUS};
 use super::items::{self, ORDERITEMS, Sums, Terms};
+use super::refundable::{self, money_text};
 use super::shipping;
 use crate::error::Error;
 use crate::model::field::{
-    Field, Handle, Money, Units, code_of, created_on, decimal, email, flag, identifier, int,
-    modified_on, money, text, user,
+    Field, Handle, Units, code_of, created_on, decimal, email, flag, identifier, int, modified_on,
+    text, user,
 };
 use crate::model::kept;
 use crate::model::parameters::Parameters;
@@ -23,6 +28,7 @@ use crate::model::value::{MAX_AMOUNT, Value};
 use crate::resources::currencies::{self, DECIMALS, RATE};
 use crate::service::hooks::Service;
 use crate::service::write::Write;
+use crate::sql::Statement;
 use crate::wire::draft::Draft;
 
 pub(crate) static ORDERS: Resource = Resource {
@@ -53,7 +59,7 @@ pub(crate) static ORDERS: Resource = Resource {
         SURCHARGE.field,
         FEES.field,
         CREDIT.field,
-        money("order_refund"),
+        REFUND.field,
         text("transaction_id", 255),
         text("transaction_status", 255),
         CURRENCY_VALUE.field,
@@ -66,6 +72,11 @@ pub(crate) static ORDERS: Resource = Resource {
     ],
     hidden: &[
         ITEM_QUANTITY.field,
+        REFUNDED.field,
+        SHIPPING_REFUNDED.field,
+        SHIPPING_TAX_REFUNDED.field,
+        refundable::DECIMALS.field,
+        refundable::LINES,
         shipping::FIRST_NAME,
         shipping::LAST_NAME,
         shipping::COMPANY,
@@ -84,6 +95,7 @@ pub(crate) static ORDERS: Resource = Resource {
         shipping::METHOD_CODE,
         shipping::METHOD_TYPE,
     ],
+    derived_meta: Some(&refundable::META),
     joins: &[STATUS_JOIN],
     order: Order { field: Some(CREATED_ON.field.name), descending: true },
     filters: &[
@@ -132,6 +144,7 @@ pub(crate) const SERVICE: Service = Service {
     insert: Some(|draft, write| Box::pin(place(draft, write))),
     derive: Some(|draft, before, write| Box::pin(check_change(draft, before, write))),
     before_update: Some(|before, after, write| Box::pin(enter_status(before, after, write))),
+    before_delete: Some(|order, write| Box::pin(remove_refunds(order, write))),
     ..Service::of(&ORDERS)
 };
 
@@ -165,28 +178,6 @@ const CURRENCY_VALUE: Handle<Units<8>> =
 const INVOICE_PREFIX: Handle<String> = text("invoice_prefix", 32).derived().words();
 /// The number of items in the order's lines, for reports.
 const ITEM_QUANTITY: Handle<i64> = int("item_quantity").between(0, i64::MAX).read_only().number();
-
-pub(super) const TOTAL: Handle<Money> = money("order_total").derived().money();
-const SUBTOTAL: Handle<Money> = money("order_subtotal").derived().money();
-const TAX: Handle<Money> = money("order_tax").derived().money();
-const SHIPPING: Handle<Money> = money("order_shipping").money();
-const SHIPPING_TAX: Handle<Money> = money("order_shipping_tax").money();
-const SURCHARGE: Handle<Money> = money("order_surcharge").money();
-const FEES: Handle<Money> = money("order_fees").money();
-const DISCOUNT: Handle<Money> = money("order_discount").money();
-const CREDIT: Handle<Money> = money("order_credit").money();
-
-/// The parts of an order's total, with their signs.
-const PARTS_OF_TOTAL: [(Handle<Money>, i64); 8] = [
-    (SUBTOTAL, 1),
-    (TAX, 1),
-    (SHIPPING, 1),
-    (SHIPPING_TAX, 1),
-    (SURCHARGE, 1),
-    (FEES, 1),
-    (DISCOUNT, -1),
-    (CREDIT, -1),
-];
 
 /// What `POST /orders` does between the body and the answer: completes the order that a draft describes, takes
 /// its items out of the stock, and writes it with its items and the first entry of its history. Returns its
@@ -287,6 +278,14 @@ async fn check_change(
             draft.refuse(&field, format!("{} must not be empty.", field.name));
         }
     }
+    if let (Some(before), Some(refund)) = (before, draft.get(&REFUND)?) {
+        let refunded = before.need(&REFUNDED)?;
+        if refund < refunded {
+            let least = money_text(refunded.0);
+            let detail = format!("order_refund must be at least {least}, the sum of its refunds.");
+            draft.refuse(&REFUND, detail);
+        }
+    }
     entry::check_status(draft, &STATUS, before, write).await
 }
 
@@ -297,6 +296,13 @@ async fn enter_status(before: &Record, after: &Record, write: &mut Write<'_>) ->
         Entry::of(status).add_to(after.key(), write).await?;
     }
     Ok(())
+}
+
+/// Where a cascade fires no trigger, what refunds add up to would still be counted.
+async fn remove_refunds(order: &Record, write: &mut Write<'_>) -> Result<(), Error> {
+    const REMOVE: &str = "DELETE FROM shop_orderrefunds WHERE order_key = ?";
+    let statement = Statement::fixed(REMOVE, vec![Value::Int(order.key())]);
+    write.transaction.execute(statement).await
 }
 
 /// A reference that sorts by the moment of its creation: ten characters for the milliseconds and

@@ -385,12 +385,12 @@ impl Contents {
         let quantities: HashMap<i64, i64> = lines.collect();
         let changed = self.0.iter().filter_map(|content| {
             let more = quantities.get(&content.item)?;
-            Some((content.item, Value::Int(content.shipped + more)))
+            Some((content.item, [Value::Int(content.shipped + more)]))
         });
-        let changed: Vec<(i64, Value)> = changed.collect();
+        let changed: Vec<_> = changed.collect();
         let none = std::iter::empty();
         for update in
-            sql::update_each(&ORDERITEMS, &SHIPPED, &changed, none, write.transaction.dialect())
+            sql::update_each(&ORDERITEMS, [&SHIPPED], &changed, none, write.transaction.dialect())
         {
             write.transaction.execute(update).await?;
         }

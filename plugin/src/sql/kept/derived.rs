@@ -1,35 +1,91 @@
 //! What follows from other records besides counts and sums: quantities in stock from their ledger, what has
-//! been shipped from the shipments, indexes of texts from the texts. Here are the statements that compare
+//! been shipped from the shipments, what was given back from the refunds, indexes of texts from the texts. Here are the statements that compare
 //! both, and those that correct what can be corrected.
 
+use super::parts;
+use super::refunds;
 use super::terms::{Comparison, Correction, Repair, Terms};
-use crate::model::kept::{ORDERS, PRODUCTS};
+use crate::model::kept::{ORDERS, PRODUCTS, STOCK_OF_VARIANTS, VARIANTS};
 use crate::model::value::Kind;
 
 /// All comparisons.
 pub fn comparisons(terms: &Terms) -> Vec<Comparison> {
-    let mut all = vec![quantities(), entries(), shipped(terms)];
+    let mut all = vec![sums(), counts(), quantities(), of_variants(), entries(), shipped(terms)];
+    all.extend(refunds::comparisons(terms));
     all.extend((terms.indexed)());
     all
 }
 
-/// The quantity of a product is the sum of its ledger.
+/// The stock that a product itself has is the sum of its own entries: all of its quantity, or nothing where it is
+/// in variants.
 fn quantities() -> Comparison {
     Comparison {
         table: PRODUCTS.table,
         identity: &[("shop_product_id", Kind::COUNT)],
         column: "quantity",
-        differences: "SELECT shop_product_id, quantity, coalesce(total, 0) FROM shop_products \
-            LEFT JOIN (SELECT product_id, sum(quantity_delta) AS total \
-            FROM shop_inventory_ledger GROUP BY product_id) ledger ON product_id = shop_product_id \
-            WHERE quantity <> coalesce(total, 0) ORDER BY shop_product_id"
+        differences: "SELECT shop_product_id, held, coalesce(total, 0) FROM (\
+            SELECT shop_product_id, CASE WHEN variant_count = 0 THEN quantity ELSE 0 END AS held \
+            FROM shop_products) p LEFT JOIN (SELECT product_id, sum(quantity_delta) AS total \
+            FROM shop_inventory_ledger WHERE variant_id IS NULL GROUP BY product_id) ledger \
+            ON product_id = shop_product_id WHERE held <> coalesce(total, 0) \
+            ORDER BY shop_product_id"
             .to_owned(),
         of: &PRODUCTS,
         repair: Repair::Impossible,
     }
 }
 
-/// An entry of a ledger begins with the quantity that the one before it has left.
+/// The quantity of a variant beside the master is the sum of its own entries.
+fn of_variants() -> Comparison {
+    Comparison {
+        table: VARIANTS.table,
+        identity: &[("shop_variant_id", Kind::COUNT)],
+        column: "quantity",
+        differences: "SELECT shop_variant_id, coalesce(quantity, 0), coalesce(total, 0) \
+            FROM shop_variants LEFT JOIN (SELECT variant_id, sum(quantity_delta) AS total \
+            FROM shop_inventory_ledger WHERE variant_id IS NOT NULL GROUP BY variant_id) ledger \
+            ON variant_id = shop_variant_id \
+            WHERE coalesce(quantity, 0) <> coalesce(total, 0) ORDER BY shop_variant_id"
+            .to_owned(),
+        of: &VARIANTS,
+        repair: Repair::Impossible,
+    }
+}
+
+/// The quantity of a product is the sum of its further variants. The triggers add it up anew where a
+/// variant changes.
+fn sums() -> Comparison {
+    let total = "coalesce(sum(v.quantity), 0)";
+    compared_with_parts(STOCK_OF_VARIANTS.column, total, "parts > 0 AND")
+}
+
+/// The number of the further variants of a product.
+fn counts() -> Comparison {
+    compared_with_parts(STOCK_OF_VARIANTS.count, "count(v.shop_variant_id)", "")
+}
+
+fn compared_with_parts(column: &'static str, total: &str, these: &str) -> Comparison {
+    Comparison {
+        table: PRODUCTS.table,
+        identity: &[("shop_product_id", Kind::COUNT)],
+        column,
+        differences: format!(
+            "SELECT shop_product_id, {column}, total FROM (\
+             SELECT shop_product_id, p.variant_count AS parts, p.{column}, {total} AS total \
+             FROM shop_products p LEFT JOIN shop_variants v \
+             ON v.product_id = shop_product_id AND v.is_master = 0 \
+             GROUP BY shop_product_id, p.variant_count, p.{column}) compared \
+             WHERE {these} {column} <> total ORDER BY shop_product_id"
+        ),
+        of: &PRODUCTS,
+        repair: Repair::Each(vec![Correction {
+            text: parts::add_up(&STOCK_OF_VARIANTS, "?").trim_end_matches(";\n").to_owned(),
+            binds: &[0, 0, 0],
+        }]),
+    }
+}
+
+/// An entry of a ledger begins with the quantity that the one before it of the same stock has left.
 fn entries() -> Comparison {
     Comparison {
         table: "shop_inventory_ledger",
@@ -37,7 +93,7 @@ fn entries() -> Comparison {
         column: "quantity_before",
         differences: "SELECT entry_id, quantity_before, reached FROM (\
             SELECT entry_id, quantity_before, coalesce(lag(quantity_after) OVER \
-            (PARTITION BY product_id ORDER BY entry_id), 0) AS reached \
+            (PARTITION BY product_id, variant_id ORDER BY entry_id), 0) AS reached \
             FROM shop_inventory_ledger) entries WHERE quantity_before <> reached ORDER BY entry_id"
             .to_owned(),
         of: &PRODUCTS,

@@ -4,8 +4,10 @@
 mod derived;
 mod layout;
 pub mod mysql;
+mod parts;
 pub mod postgres;
 mod recount;
+mod refunds;
 pub mod sqlite;
 mod tables;
 mod terms;

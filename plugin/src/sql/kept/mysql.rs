@@ -2,7 +2,8 @@
 //! looked up once. Its body updates only the numbers that have changed.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{self, Comparison, Correction, Rebuild, Repair, Terms};
+use super::parts;
+use super::terms::{self, Comparison, Correction, Rebuild, Repair, Terms, only};
 use crate::model::kept::{
     self, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Pieces, Records, SLOT, SLOTS,
 };
@@ -36,6 +37,13 @@ pub static TERMS: Terms = Terms {
     lines_of_shipments: "(SELECT s.order_key, line.item, line.quantity FROM shop_shipments s, \
         JSON_TABLE(s.items, '$[*]' COLUMNS (item bigint PATH '$.orderitem_id', \
         quantity bigint PATH '$.quantity')) line) sent",
+    lines_of_refunds: "(SELECT r.shop_orderrefund_id AS refund, r.order_key, line.item, \
+        line.quantity, line.restock, line.amount * 0.00001 AS amount, line.tax * 0.00001 AS tax, \
+        line.share * 0.00001 AS share FROM shop_orderrefunds r, \
+        JSON_TABLE(r.items, '$[*]' COLUMNS (item bigint PATH '$.orderitem_id', \
+        quantity bigint PATH '$.quantity', restock bigint PATH '$.restock', \
+        amount bigint PATH '$.amount', tax bigint PATH '$.tax_amount', \
+        share bigint PATH '$.share')) line) given_lines",
 };
 
 /// The statements that create all triggers.
@@ -75,7 +83,23 @@ fn triggers() -> Vec<String> {
     made.push(trigger("day", "INSERT", parts, &of("NEW.")));
     made.push(trigger("day", "DELETE", parts, &of("OLD.")));
     made.push(trigger("day", "UPDATE", parts, &change));
+    made.extend(added_up());
     made
+}
+
+/// Triggers that keep the sum of the parts of a record.
+fn added_up() -> [String; 3] {
+    let of = &kept::STOCK_OF_VARIANTS;
+    let (parts, (only, value), column) = (of.parts.table, of.only, of.column);
+    [("INSERT", "NEW"), ("DELETE", "OLD"), ("UPDATE", "NEW")].map(|(event, row)| {
+        let changed = match event {
+            "UPDATE" => format!(" AND NOT OLD.{column} <=> NEW.{column}"),
+            _ => String::new(),
+        };
+        let does = indented(&parts::add_up(of, &format!("{row}.{}", of.by)));
+        let does = format!("IF {row}.{only} = {value}{changed} THEN\n{does}END IF;\n");
+        trigger("sum", event, parts, &does)
+    })
 }
 
 /// The statements that create the tables of pieces, and their triggers. A piece of a text begins at every
@@ -101,10 +125,13 @@ fn indexes() -> Vec<String> {
             format!("DECLARE at integer;\n{does}")
         };
         let change = |pieces: &Pieces| {
-            format!("IF OLD.{0} <> NEW.{0} THEN\n", pieces.text)
-                + &indented(&(without(pieces) + &with(pieces)))
-                + "END IF;\n"
+            let changed = format!("OLD.{0} <> NEW.{0}", pieces.text);
+            let these = only(pieces.only, " AND ", "NEW.");
+            let does = without(pieces) + &with(pieces);
+            format!("IF {changed}{these} THEN\n{}END IF;\n", indented(&does))
         };
+        let with = |pieces: &Pieces| these(pieces, "NEW.", with(pieces));
+        let without = |pieces: &Pieces| these(pieces, "OLD.", without(pieces));
         made.push(trigger("pieces", "INSERT", of.table, &each(with)));
         made.push(trigger("pieces", "DELETE", of.table, &each(without)));
         made.push(trigger("pieces", "UPDATE", of.table, &each(change)));
@@ -112,9 +139,17 @@ fn indexes() -> Vec<String> {
     made
 }
 
+/// Does something for the records that are in a table of pieces.
+fn these(pieces: &Pieces, row: &str, does: String) -> String {
+    match only(pieces.only, "IF ", row) {
+        all if all.is_empty() => does,
+        only => format!("{only} THEN\n{}END IF;\n", indented(&does)),
+    }
+}
+
 /// Adds the pieces of a text.
 fn with(pieces: &Pieces) -> String {
-    let Pieces { table, of, text } = *pieces;
+    let Pieces { table, of, text, .. } = *pieces;
     for_each_place(
         &format!("NEW.{text}"),
         &format!(
@@ -127,7 +162,7 @@ fn with(pieces: &Pieces) -> String {
 
 /// Removes them.
 fn without(pieces: &Pieces) -> String {
-    let Pieces { table, of, text } = *pieces;
+    let Pieces { table, of, text, .. } = *pieces;
     for_each_place(
         &format!("OLD.{text}"),
         &format!(
@@ -146,8 +181,8 @@ fn for_each_place(text: &str, does: &str) -> String {
 /// How the pieces of texts are rebuilt, in the order of the table's keys.
 fn texts() -> Vec<Rebuild> {
     let rebuild = |pieces: &Pieces| {
-        let Pieces { table, of, text } = *pieces;
-        let (from, key) = (of.table, of.key);
+        let Pieces { table, of, only: these, text } = *pieces;
+        let (from, key, these) = (of.table, of.key, only(these, " AND ", ""));
         let fill = format!(
             "INSERT INTO {table}\n\
              WITH RECURSIVE longest (characters) AS (SELECT max(char_length({text})) FROM {from}),\n\
@@ -156,7 +191,7 @@ fn texts() -> Vec<Rebuild> {
              )\n\
              SELECT substr({text}, place, 12), {key}, place,\n    \
              IF(place = 1, '', substr({text}, place - 2, 2))\n\
-             FROM places JOIN {from} ON place <= char_length({text})\nORDER BY 1, 2, 3\n\
+             FROM places JOIN {from} ON place <= char_length({text}){these}\nORDER BY 1, 2, 3\n\
              ON DUPLICATE KEY UPDATE ahead = value(ahead)"
         );
         Rebuild { table, statements: vec![format!("DELETE FROM {table}"), fill] }
@@ -174,11 +209,12 @@ const PIECE: &[(&str, Kind)] =
     &[("piece", Kind::WORD), ("record", Kind::COUNT), ("place", Kind::COUNT)];
 
 fn surplus(pieces: &'static Pieces) -> Comparison {
-    let Pieces { table, of, text } = *pieces;
+    let Pieces { table, of, only: these, text } = *pieces;
     let (from, key) = (of.table, of.key);
     let has = format!(
         "place % 3 = 1 AND place <= char_length({text}) AND piece = substr({text}, place, 12) \
-         AND ahead = IF(place = 1, '', substr({text}, place - 2, 2))"
+         AND ahead = IF(place = 1, '', substr({text}, place - 2, 2)){}",
+        only(these, " AND ", "")
     );
     let delete = format!(
         "DELETE FROM {table} WHERE piece = ? AND record = ? AND place = ? \
@@ -198,12 +234,12 @@ fn surplus(pieces: &'static Pieces) -> Comparison {
 }
 
 fn missing(pieces: &'static Pieces) -> Comparison {
-    let Pieces { table, of, text } = *pieces;
-    let (from, key) = (of.table, of.key);
+    let Pieces { table, of, only: these, text } = *pieces;
+    let (from, key, these) = (of.table, of.key, only(these, " AND ", ""));
     let insert = format!(
         "INSERT INTO {table} SELECT substr({text}, ?, 12), {key}, ?, \
          IF(? = 1, '', substr({text}, ? - 2, 2)) FROM {from} \
-         WHERE {key} = ? AND ? <= char_length({text}) ON DUPLICATE KEY UPDATE ahead = value(ahead)"
+         WHERE {key} = ?{these} AND ? <= char_length({text}) ON DUPLICATE KEY UPDATE ahead = value(ahead)"
     );
     Comparison {
         table,
@@ -214,7 +250,7 @@ fn missing(pieces: &'static Pieces) -> Comparison {
              places (begins) AS (SELECT 1 UNION ALL SELECT begins + 3 \
              FROM places JOIN longest ON begins + 3 <= characters) \
              SELECT substr({text}, begins, 12), {key}, begins, 0, 1 \
-             FROM places JOIN {from} ON begins <= char_length({text}) \
+             FROM places JOIN {from} ON begins <= char_length({text}){these} \
              LEFT JOIN {table} ON piece = substr({text}, begins, 12) AND record = {key} \
              AND place = begins AND ahead = IF(begins = 1, '', substr({text}, begins - 2, 2)) \
              WHERE record IS NULL"
@@ -286,14 +322,22 @@ fn added(kept: &Aggregate, row: &str) -> String {
         + &listed(0, "VALUES (", &values, ")")
         + &listed(0, "ON DUPLICATE KEY UPDATE ", &more.collect::<Vec<_>>(), ";");
     if row == "NEW." {
-        return insert;
+        return of_these(kept, row, insert);
     }
     let columns = kept.by.iter().map(|group| group.column);
     let same = columns.zip(groups).map(|(column, group)| format!("{column} = {group}"));
     let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
     let same = same.chain([format!("{SLOT} = mine")]).chain(nothing);
     let delete = joined(0, "WHERE ", &same.collect::<Vec<_>>(), " AND ", ";");
-    format!("{insert}DELETE FROM {table}\n{delete}")
+    of_these(kept, row, format!("{insert}DELETE FROM {table}\n{delete}"))
+}
+
+/// Runs statements if the record is one of those that are counted.
+fn of_these(kept: &Aggregate, row: &str, does: String) -> String {
+    match only(kept.only, "IF ", row) {
+        all if all.is_empty() => does,
+        only => format!("{only} THEN\n{}END IF;\n", indented(&does)),
+    }
 }
 
 /// Gives the day of a record a new revision.

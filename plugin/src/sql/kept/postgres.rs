@@ -7,7 +7,8 @@
 //! are added, and unchanged ones cancel out.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{self, Terms};
+use super::parts;
+use super::terms::{self, Terms, only};
 use crate::model::kept::{
     self, Addend, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Records, Sum,
 };
@@ -42,6 +43,12 @@ pub static TERMS: Terms = Terms {
     lines_of_shipments: "(SELECT order_key, line.orderitem_id AS item, line.quantity \
         FROM shop_shipments CROSS JOIN LATERAL json_to_recordset(items) \
         AS line (orderitem_id bigint, quantity bigint)) sent",
+    lines_of_refunds: "(SELECT shop_orderrefund_id AS refund, order_key, \
+        line.orderitem_id AS item, line.quantity, line.restock, line.amount * 0.00001 AS amount, \
+        line.tax_amount * 0.00001 AS tax, line.share * 0.00001 AS share \
+        FROM shop_orderrefunds CROSS JOIN LATERAL json_to_recordset(items) \
+        AS line (orderitem_id bigint, quantity bigint, restock bigint, amount bigint, \
+        tax_amount bigint, share bigint)) given_lines",
 };
 
 /// The kind of statement that fires a trigger.
@@ -72,7 +79,38 @@ fn triggers() -> Vec<String> {
         made.extend(on_statement(parts, "day", event, &variables, &revised_for_parts(event)));
     }
     made.extend(kept::ALL.into_iter().flat_map(removal));
+    made.extend(added_up());
     made
+}
+
+/// Triggers that keep the sum of the parts of a record, after their function.
+fn added_up() -> [String; 4] {
+    let of = &kept::STOCK_OF_VARIANTS;
+    let (parts, (only, value), column) = (of.parts.table, of.only, of.column);
+    let name = format!("{parts}_sum");
+    let trigger = |end: &str, event: &str, row: &str, more: &str| {
+        format!(
+            "CREATE TRIGGER {name}_{end} AFTER {event} ON {parts} FOR EACH ROW\n    \
+             WHEN ({row}.{only} = {value}{more}) EXECUTE FUNCTION {name}()"
+        )
+    };
+    [
+        format!(
+            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$\nDECLARE\n    \
+             whole CONSTANT bigint := CASE TG_OP WHEN 'DELETE' THEN OLD.{0} ELSE NEW.{0} END;\n\
+             BEGIN\n{1}    RETURN NULL;\nEND;\n$$",
+            of.by,
+            indented(&parts::add_up(of, "whole"))
+        ),
+        trigger("new", "INSERT", "NEW", ""),
+        trigger("old", "DELETE", "OLD", ""),
+        trigger(
+            "change",
+            &format!("UPDATE OF {column}"),
+            "NEW",
+            &format!(" AND OLD.{column} IS DISTINCT FROM NEW.{column}"),
+        ),
+    ]
 }
 
 fn on_statement(of: &str, name: &str, event: Event, variables: &str, does: &str) -> [String; 2] {
@@ -151,16 +189,17 @@ fn counted(kept: &Aggregate, event: Event) -> String {
     let values: Vec<String> = by.chain(sums.iter().cloned()).collect();
     let identity: Vec<String> = TERMS.identity(kept).into_iter().map(str::to_owned).collect();
     let places = (1..=identity.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let these = only(kept.only, " WHERE ", "");
     let from = match event {
-        Event::Insert => "FROM new_rows\n".to_owned(),
-        Event::Delete => "FROM old_rows\n".to_owned(),
+        Event::Insert => format!("FROM new_rows{these}\n"),
+        Event::Delete => format!("FROM old_rows{these}\n"),
         Event::Update => {
             let columns = reads.iter().copied().chain([kept.of.key]).map(str::to_owned);
             let columns: Vec<String> = columns.collect();
             "FROM (\n".to_owned()
-                + &listed(4, "SELECT -1 AS sign, ", &columns, " FROM old_rows")
+                + &listed(4, "SELECT -1 AS sign, ", &columns, &format!(" FROM old_rows{these}"))
                 + "    UNION ALL\n"
-                + &listed(4, "SELECT 1, ", &columns, " FROM new_rows")
+                + &listed(4, "SELECT 1, ", &columns, &format!(" FROM new_rows{these}"))
                 + ") AS changed\n"
         }
     };

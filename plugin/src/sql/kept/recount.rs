@@ -1,7 +1,7 @@
 //! Recounts: all at once while nothing else writes, or beside writers, by adding the differences.
 
 use super::layout::{joined, listed};
-use super::terms::{Rebuild, Terms};
+use super::terms::{Rebuild, Terms, only};
 use crate::model::kept::{self, Aggregate, COUNTED, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 
 /// Recounts everything from the records, into slot 0. Nothing else may write meanwhile.
@@ -28,7 +28,12 @@ fn counted(kept: &'static Aggregate, terms: &Terms) -> Rebuild {
     let values: Vec<String> = by.into_iter().chain(slot).chain(sums).collect();
     let fill = format!("INSERT INTO {table}\n")
         + &listed(0, "SELECT ", &values, "")
-        + &format!("FROM {} GROUP BY {}", kept.of.table, places.join(", "));
+        + &format!(
+            "FROM {}{} GROUP BY {}",
+            kept.of.table,
+            only(kept.only, " WHERE ", ""),
+            places.join(", ")
+        );
     let mut statements = vec![format!("DELETE FROM {table}"), fill];
     if *kept == kept::ORDER_COUNTS_BY_DAY {
         statements.push(revise_all_days(terms));
@@ -103,9 +108,10 @@ pub fn differences(kept: &Aggregate, terms: &Terms) -> String {
         ]);
         unequal.push(format!("sum(stored_{place}) <> sum(found_{place})"));
     }
+    let from = format!(" FROM {}{}", kept.of.table, only(kept.only, " WHERE ", ""));
     // Records come first, because a writer too locks its record before the numbers.
     let text = listed(0, "SELECT ", &columns, " FROM (")
-        + &listed(4, "SELECT ", &there, &format!(" FROM {} GROUP BY {places}", kept.of.table))
+        + &listed(4, "SELECT ", &there, &format!("{from} GROUP BY {places}"))
         + "    UNION ALL\n"
         + &listed(4, "SELECT ", &here, &format!(" FROM {}", kept.table))
         + &format!(") AS compared GROUP BY {places}\n")

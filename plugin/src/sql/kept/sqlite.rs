@@ -3,7 +3,8 @@
 //! own.
 
 use super::layout::{indented, joined, listed};
-use super::terms::{Comparison, Rebuild, Repair, Terms};
+use super::parts;
+use super::terms::{Comparison, Rebuild, Repair, Terms, only};
 use crate::model::kept::{self, Aggregate, ColumnType, DAY_REVISIONS, Searched};
 use crate::model::value::Kind;
 
@@ -33,6 +34,11 @@ pub static TERMS: Terms = Terms {
     lines_of_shipments: "(SELECT order_key, json_extract(value, '$.orderitem_id') AS item, \
         json_extract(value, '$.quantity') AS quantity \
         FROM shop_shipments JOIN json_each(items)) sent",
+    lines_of_refunds: "(SELECT shop_orderrefund_id AS refund, order_key, \
+        json_extract(value, '$.orderitem_id') AS item, json_extract(value, '$.quantity') AS quantity, \
+        json_extract(value, '$.restock') AS restock, json_extract(value, '$.amount') AS amount, \
+        json_extract(value, '$.tax_amount') AS tax, json_extract(value, '$.share') AS share \
+        FROM shop_orderrefunds JOIN json_each(items)) given_lines",
 };
 
 /// The statements that create all triggers.
@@ -56,7 +62,28 @@ fn triggers() -> Vec<String> {
         made.push(trigger(&about, &format!("DELETE FROM {table}\n{same}")));
     }
     made.extend(revisions());
+    made.extend(summed());
     made
+}
+
+/// Triggers that keep the sum of the parts of a record.
+fn summed() -> Vec<String> {
+    let of = &kept::STOCK_OF_VARIANTS;
+    let (parts, (only, value), column) = (of.parts.table, of.only, of.column);
+    let [old, new] = ["OLD.", "NEW."].map(|row| parts::add_up(of, &format!("{row}{}", of.by)));
+    let counts = |row: &str| format!("WHEN {row}.{only} = {value}");
+    vec![
+        trigger(&format!("{parts}_sum_new AFTER INSERT ON {parts}\n{}\n", counts("NEW")), &new),
+        trigger(&format!("{parts}_sum_old AFTER DELETE ON {parts}\n{}\n", counts("OLD")), &old),
+        trigger(
+            &format!(
+                "{parts}_sum_change AFTER UPDATE OF {column} ON {parts}\n{} \
+                 AND OLD.{column} IS NOT NEW.{column}\n",
+                counts("NEW")
+            ),
+            &new,
+        ),
+    ]
 }
 
 /// The statements that create the indexes of texts, with what they contain as tables that store nothing,
@@ -65,8 +92,15 @@ fn indexes() -> Vec<String> {
     kept::SEARCHED.iter().flat_map(index).chain(kept::SEARCHED.iter().map(terms)).collect()
 }
 
+/// The records of an index: their table, or a view of those that are in it.
+fn content(searched: &Searched) -> String {
+    searched
+        .only
+        .map_or_else(|| searched.of.table.to_owned(), |_| format!("{}_texts", searched.table))
+}
+
 fn index(searched: &Searched) -> Vec<String> {
-    let Searched { table, of, texts, reads } = searched;
+    let Searched { table, of, texts, reads, .. } = searched;
     let (from, key) = (of.table, of.key);
     let row = |row: &str, first: &[&str]| {
         let of_row = [&[key], *texts].concat().into_iter().map(|column| format!("{row}.{column}"));
@@ -79,18 +113,34 @@ fn index(searched: &Searched) -> Vec<String> {
         + &listed(0, "VALUES (", &row("NEW", &[]), ");");
     let remove = listed(0, &format!("INSERT INTO {table} ("), &names(&[table]), ")")
         + &listed(0, "VALUES (", &row("OLD", &["'delete'"]), ");");
-    let event = |name: &str, event: &str| format!("{table}_{name} AFTER {event} ON {from}\n");
-    vec![
+    let event = |name: &str, event: &str, row: &str| {
+        let when = only(searched.only, "WHEN ", row);
         format!(
-            "CREATE VIRTUAL TABLE {table} USING fts5 (\n    {},\n    \
-             content = '{from}', content_rowid = '{key}',\n    \
-             tokenize = 'trigram case_sensitive 1', detail = full, columnsize = 0\n)",
-            texts.join(", ")
-        ),
-        trigger(&event("new", "INSERT"), &add),
-        trigger(&event("old", "DELETE"), &remove),
-        trigger(&event("change", &format!("UPDATE OF {}", reads.join(", "))), &(remove + &add)),
-    ]
+            "{table}_{name} AFTER {event} ON {from}\n{when}{}",
+            if when.is_empty() { "" } else { "\n" }
+        )
+    };
+    let content = content(searched);
+    let view = format!(
+        "CREATE VIEW {content} AS\nSELECT {key}, {}\nFROM {from}{}",
+        texts.join(", "),
+        only(searched.only, "\nWHERE ", "")
+    );
+    let index = format!(
+        "CREATE VIRTUAL TABLE {table} USING fts5 (\n    {},\n    \
+         content = '{content}', content_rowid = '{key}',\n    \
+         tokenize = 'trigram case_sensitive 1', detail = full, columnsize = 0\n)",
+        texts.join(", ")
+    );
+    let change = event("change", &format!("UPDATE OF {}", reads.join(", ")), "OLD.");
+    let view = searched.only.map(|_| view);
+    let made = [
+        index,
+        trigger(&event("new", "INSERT", "NEW."), &add),
+        trigger(&event("old", "DELETE", "OLD."), &remove),
+        trigger(&change, &(remove + &add)),
+    ];
+    view.into_iter().chain(made).collect()
 }
 
 fn terms(searched: &Searched) -> String {
@@ -131,7 +181,7 @@ fn indexed() -> Vec<Comparison> {
 
 fn surplus(searched: &'static Searched) -> Comparison {
     let Searched { table, of, texts, .. } = *searched;
-    let (from, key) = (of.table, of.key);
+    let (from, key) = (content(searched), of.key);
     let text: Vec<String> = texts.iter().map(|text| format!("WHEN '{text}' THEN {text}")).collect();
     Comparison {
         table,
@@ -155,7 +205,7 @@ fn numbers(searched: &'static Searched) -> Comparison {
         format!(
             "SELECT '{text}' AS text, (SELECT coalesce({text}, 0) FROM stored) AS stored, \
              (SELECT coalesce(sum(max(length({text}) - 2, 0)), 0) FROM {}) AS counted",
-            of.table
+            content(searched)
         )
     });
     Comparison {
@@ -196,8 +246,11 @@ fn counted(kept: &Aggregate, row: &str) -> String {
         (summand, _) => format!("-({summand})"),
     });
     let values: Vec<String> = TERMS.groups(kept, row).into_iter().chain(sums).collect();
-    format!("INSERT INTO {}\n", kept.table)
-        + &listed(0, "VALUES (", &values, ")")
+    let values = match only(kept.only, "WHERE ", row) {
+        all if all.is_empty() => listed(0, "VALUES (", &values, ")"),
+        only => listed(0, "SELECT ", &values, &format!("\n{only}")),
+    };
+    format!("INSERT INTO {}\n{values}", kept.table)
         + &listed(0, "ON CONFLICT DO UPDATE SET ", &added(kept), ";")
 }
 

@@ -14,7 +14,7 @@ pub struct Terms {
     /// The operator for integer division.
     pub(super) divided_by: &'static str,
     /// An amount in units of 10^-5.
-    pub(super) units: fn(&str) -> String,
+    pub units: fn(&str) -> String,
     /// The multiples of 10^4 in an amount.
     pub(super) high: fn(&str) -> String,
     /// The rest in units of 10^-5.
@@ -48,6 +48,9 @@ pub struct Terms {
     pub(super) indexed: fn() -> Vec<Comparison>,
     /// What shipments contain, as a table with the columns `order_key`, `item` and `quantity`.
     pub(super) lines_of_shipments: &'static str,
+    /// What refunds have of items, as a table with the columns `refund`, `order_key`, `item`, `quantity`, `restock`,
+    /// and in the form of columns of money `amount`, `tax` and `share`.
+    pub(super) lines_of_refunds: &'static str,
 }
 
 /// A table to rebuild.
@@ -164,6 +167,11 @@ impl Terms {
         let floor = floor(of);
         self.slot.map(|slot| slot(&format!("{row}{}", of.key), &floor))
     }
+}
+
+/// The condition on the records that are counted, after this word; nothing if all are.
+pub(super) fn only(only: Option<(&str, i64)>, word: &str, row: &str) -> String {
+    only.map_or_else(String::new, |(column, value)| format!("{word}{row}{column} = {value}"))
 }
 
 /// A query for the last key that is counted in slot 0.

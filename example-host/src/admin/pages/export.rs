@@ -1,0 +1,63 @@
+//! Exports: a form with the type of the records and the form of the file, and the file, which is the answer of the
+//! API to the signed-in user.
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+
+use crate::admin::catalogue::Catalogue;
+use crate::admin::offers::Offer;
+use crate::admin::problem::Problem;
+use crate::admin::tables::Format;
+use crate::admin::view::{Field, Layout, View, show};
+use crate::admin::visit::{Visit, refusal};
+use crate::site::Site;
+
+#[derive(Template)]
+#[template(path = "admin/export.html")]
+struct ExportPage<'a> {
+    layout: Layout,
+    extension: &'a str,
+    /// The other extensions that records can be exported from.
+    others: Vec<&'a str>,
+    fields: Vec<Field>,
+}
+
+/// Whether there is anything that a user may export.
+pub(crate) fn is_offered(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
+    Offer::exports(site, catalogue, user).is_ok_and(|offers| !offers.is_empty())
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
+    let kind = Field::choice("type", "Records", offer.choices()).value(visit.query.get("type"));
+    let formats = Format::ALL.map(|format| (format.name().to_owned(), format.title().to_owned()));
+    let format = Field::choice("format", "Format", formats.to_vec());
+    let chosen = offer.parameters().map(|parameter| parameter.field());
+    show(&ExportPage {
+        layout: visit.layout("Export"),
+        extension: offer.extension,
+        others: offer.others(&offers),
+        fields: [kind, format].into_iter().chain(chosen).collect(),
+    })
+}
+
+/// Downloads the file.
+pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
+    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
+    let of = offer.of_type(visit.query.get("type")).ok_or(Problem::NotFound)?;
+    let format = Format::named(visit.query.get("format"));
+    let request = Request::builder()
+        .uri(offer.export_address(of, offer.given(&visit.query)))
+        .header(header::ACCEPT, format.media_type())
+        .body(Body::empty());
+    let request = request.map_err(|_| Problem::NotFound)?;
+    let answer = visit.ask_in_pieces(request).await;
+    if answer.status() != StatusCode::OK {
+        return Err(Problem::Refused(refusal(answer).await?));
+    }
+    let name = format!("{}.{}", of.name, format.name());
+    Ok(View::file(format.media_type(), name, answer.into_body()))
+}

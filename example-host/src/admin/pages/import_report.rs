@@ -1,0 +1,396 @@
+//! The page of an import while it goes on: the columns of the file, a bar that grows with what has been read, and at
+//! the end what became of the lines. The page is sent as it is made, so that it needs no script. A bar replaces the one
+//! before it, which the stylesheet hides.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::Response;
+use csv::{Terminator, WriterBuilder};
+use futures_util::stream;
+use http_body_util::BodyExt;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::admin::problem::Problem;
+use crate::admin::spool::Spool;
+use crate::admin::uploads::Upload;
+use crate::admin::view::{Layout, View, counted};
+
+/// How often the bar may grow.
+const TICK: Duration = Duration::from_millis(250);
+/// How many pieces of the page may be ready before the browser has taken them.
+const AHEAD: usize = 4;
+/// How many faults are shown; the file has all of them.
+const SHOWN: usize = 100;
+/// How many characters of a cell are shown.
+const CELL: usize = 60;
+/// The maximum length of a line of the report.
+const LONGEST: usize = 16 * 1024 * 1024;
+/// Where the page is split: what comes while the import goes on is put there.
+const HERE: &str = "\u{1}here\u{1}";
+
+/// What is done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Everything is undone.
+    DryRun,
+    /// It is imported.
+    Run,
+}
+
+/// An import whose report is about to come.
+pub(super) struct Report {
+    pub(super) step: Step,
+    pub(super) upload: Arc<Upload>,
+    /// The title of the type of the records.
+    pub(super) of: String,
+    /// How much of the file the API has taken.
+    pub(super) taken: Arc<AtomicU64>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/import_report.html")]
+struct ReportPage<'a> {
+    layout: Layout,
+    of: &'a str,
+    size: String,
+    here: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "admin/import_preview.html")]
+struct PreviewPart<'a> {
+    preview: &'a Preview,
+}
+
+#[derive(Template)]
+#[template(path = "admin/import_result.html")]
+struct ResultPart<'a> {
+    step: Step,
+    upload: &'a Upload,
+    csrf_token: &'a str,
+    summary: Summary,
+    /// Why it did not come to its end.
+    broken: &'a str,
+    faults: &'a [Failed],
+}
+
+/// A line of the report.
+#[derive(Deserialize)]
+struct ReportLine {
+    preview: Option<Preview>,
+    summary: Option<Summary>,
+    line: Option<u64>,
+    #[serde(default)]
+    key: Value,
+    #[serde(default)]
+    errors: Vec<Fault>,
+}
+
+/// How a file is understood.
+#[derive(Deserialize)]
+struct Preview {
+    #[serde(default)]
+    columns: Vec<Column>,
+    #[serde(default)]
+    records: Vec<Record>,
+}
+
+#[derive(Deserialize)]
+struct Column {
+    name: String,
+    field: Option<String>,
+    takes: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    line: u64,
+    #[serde(default)]
+    members: Map<String, Value>,
+    #[serde(default)]
+    errors: Vec<Fault>,
+}
+
+/// How many lines became what.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Summary {
+    read: u64,
+    created: u64,
+    updated: u64,
+    unchanged: u64,
+    failed: u64,
+    committed_lines: u64,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    #[serde(default)]
+    detail: String,
+}
+
+/// A line that has failed.
+struct Failed {
+    line: u64,
+    key: String,
+    detail: String,
+}
+
+impl Report {
+    /// The page, which goes on as long as the answer of the API does.
+    pub(super) fn view(self, layout: Layout, answer: Response<Body>) -> Result<View, Problem> {
+        let csrf_token = layout.csrf_token().to_owned();
+        let size = self.upload.file.content.size();
+        let page = ReportPage { layout, of: &self.of, size: bytes(size), here: HERE }.render()?;
+        let (before, after) = page.split_once(HERE).unwrap_or((&page, ""));
+        let (begin, end) = (before.to_owned(), after.to_owned());
+        let (pieces, mut taken) = channel(AHEAD);
+        tokio::spawn(async move {
+            // The browser has left if a piece cannot be sent; the import goes on without it.
+            let following = Following { faults: self.upload.begin_faults(), report: self, pieces };
+            drop(following.follow(begin, &csrf_token, answer.into_body(), end).await);
+        });
+        let pieces = stream::poll_fn(move |context| taken.poll_recv(context));
+        Ok(View::streamed(Body::from_stream(pieces)))
+    }
+}
+
+/// A page that is being sent.
+struct Following {
+    report: Report,
+    faults: Arc<Spool>,
+    pieces: Sender<Result<String, Infallible>>,
+}
+
+/// The browser has left.
+struct Left;
+
+impl Following {
+    async fn follow(
+        self,
+        begin: String,
+        csrf_token: &str,
+        body: Body,
+        end: String,
+    ) -> Result<(), Left> {
+        self.send(begin).await?;
+        let mut lines = Lines { body, rest: Vec::new(), looked: 0 };
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut shown, mut faults) = (None, Vec::new());
+        let (mut failed, mut summary, mut broken) = (0, None, String::new());
+        let mut has_preview = false;
+        loop {
+            let line = tokio::select! {
+                line = lines.next() => line,
+                _ = ticks.tick() => {
+                    self.bar(&mut shown, failed).await?;
+                    continue;
+                }
+            };
+            let line = match line {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(why) => {
+                    broken = why;
+                    break;
+                }
+            };
+            let Ok(line) = serde_json::from_slice::<ReportLine>(&line) else { continue };
+            let details = line.errors.iter().map(|fault| fault.detail.as_str());
+            let detail = details.collect::<Vec<_>>().join(" ");
+            if let Some(preview) = line.preview.filter(|_| !has_preview) {
+                has_preview = true;
+                self.send(PreviewPart { preview: &preview }.render().unwrap_or_default()).await?;
+            } else if let Some(found) = line.summary {
+                summary = Some(found);
+                broken = detail;
+            } else if let Some(number) = line.line.filter(|_| !line.errors.is_empty()) {
+                failed += 1;
+                let key = text_of(&line.key);
+                self.note(number, &key, &detail);
+                if faults.len() < SHOWN {
+                    faults.push(Failed { line: number, key, detail });
+                }
+            }
+        }
+        if summary.is_none() && broken.is_empty() {
+            "The import broke off.".clone_into(&mut broken);
+        }
+        self.bar(&mut shown, failed).await?;
+        let result = ResultPart {
+            step: self.report.step,
+            upload: &self.report.upload,
+            csrf_token,
+            summary: summary.unwrap_or(Summary { failed, ..Summary::default() }),
+            broken: &broken,
+            faults: &faults,
+        };
+        self.send(format!("</div>{}{end}", result.render().unwrap_or_default())).await
+    }
+
+    /// Shows how much of the file has been read, if that has changed.
+    async fn bar(&self, shown: &mut Option<u64>, failed: u64) -> Result<(), Left> {
+        let size = self.report.upload.file.content.size().max(1);
+        let percent = 100 * self.report.taken.load(Ordering::Relaxed) / size;
+        if *shown == Some(percent) {
+            return Ok(());
+        }
+        *shown = Some(percent);
+        let faults = match failed {
+            0 => String::new(),
+            failed => format!(", {}", counted(failed, "fault")),
+        };
+        let bar = format!(
+            "<p><progress max=\"100\" value=\"{percent}\" aria-label=\"Read\">{percent} %</progress> \
+             <span>{percent} % read{faults}</span></p>\n"
+        );
+        self.send(bar).await
+    }
+
+    /// Adds a line to the file of faults.
+    fn note(&self, line: u64, key: &str, detail: &str) {
+        let mut text = Vec::new();
+        let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(&mut text);
+        let names = (self.faults.size() == 0).then_some(["line", "key", "fault"]);
+        let cells = [line.to_string(), harmless(key), harmless(detail)];
+        let mut written = Ok(());
+        if let Some(names) = names {
+            written = writer.write_record(names);
+        }
+        written = written.and(writer.write_record(&cells));
+        drop(writer);
+        let kept = written.map_err(std::io::Error::from).and_then(|()| self.faults.append(&text));
+        if let Err(error) = kept {
+            tracing::error!(%error, "a fault of an import cannot be kept for its file");
+        }
+    }
+
+    async fn send(&self, piece: String) -> Result<(), Left> {
+        self.pieces.send(Ok(piece)).await.map_err(|_| Left)
+    }
+}
+
+impl Column {
+    fn describes(&self) -> String {
+        match (&self.field, &self.takes) {
+            (Some(field), Some(takes)) if *field != self.name => format!("{field}: {takes}"),
+            (Some(_), Some(takes)) => takes.clone(),
+            (Some(field), None) => field.clone(),
+            (None, _) => "unknown".to_owned(),
+        }
+    }
+}
+
+impl Record {
+    /// What the record has in a column.
+    fn cell(&self, column: &Column) -> String {
+        let text = self.members.get(&column.name).map(text_of).unwrap_or_default();
+        match text.char_indices().nth(CELL) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+}
+
+impl ResultPart<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.step == Step::DryRun
+    }
+
+    fn good(&self) -> u64 {
+        self.summary.read.saturating_sub(self.summary.failed)
+    }
+
+    fn heading(&self) -> String {
+        let Summary { failed, .. } = self.summary;
+        let records = counted(self.good(), "record");
+        match (self.is_dry_run(), failed) {
+            (true, 0) => format!("{records} can be imported"),
+            (true, failed) => {
+                format!("{records} can be imported, {} cannot", counted(failed, "record"))
+            }
+            (false, 0) => format!("{records} imported"),
+            (false, failed) => {
+                format!("{records} imported, {} left out", counted(failed, "record"))
+            }
+        }
+    }
+}
+
+/// The lines of an answer that comes in pieces.
+struct Lines {
+    body: Body,
+    rest: Vec<u8>,
+    /// How many bytes of the rest have no end of a line.
+    looked: usize,
+}
+
+impl Lines {
+    /// The next line that is not empty; `None` at the end.
+    ///
+    /// # Errors
+    /// A sentence, when the answer breaks off.
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
+        loop {
+            let end = self.rest[self.looked..].iter().position(|byte| *byte == b'\n');
+            if let Some(end) = end {
+                let mut line: Vec<u8> = self.rest.drain(..=self.looked + end).collect();
+                self.looked = 0;
+                line.pop();
+                if !line.is_empty() {
+                    return Ok(Some(line));
+                }
+                continue;
+            }
+            self.looked = self.rest.len();
+            if self.looked > LONGEST {
+                return Err("The report has a line that is too long.".to_owned());
+            }
+            match self.body.frame().await {
+                Some(Ok(frame)) => {
+                    self.rest.extend_from_slice(&frame.into_data().unwrap_or_default());
+                }
+                Some(Err(error)) => {
+                    tracing::error!(%error, "the report of an import was interrupted");
+                    return Err("The report of the import broke off.".to_owned());
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// A text with an apostrophe if a spreadsheet would take it for a formula.
+fn harmless(text: &str) -> String {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}"),
+        false => text.to_owned(),
+    }
+}
+
+/// A value of a record as people write it.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A size for people.
+fn bytes(size: u64) -> String {
+    match size {
+        0..10_240 => format!("{size} bytes"),
+        10_240..10_485_760 => format!("{} KiB", size / 1024),
+        _ => format!("{} MiB", size / 1_048_576),
+    }
+}

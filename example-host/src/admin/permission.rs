@@ -1,0 +1,29 @@
+//! A permission as an OpenAPI document declares it: one of several actions on an asset.
+
+use serde_json::Value;
+
+use crate::site::snapshot::Snapshot;
+
+/// One of these actions on an asset.
+pub(crate) struct Permission {
+    pub(crate) actions: Vec<String>,
+    pub(crate) asset: String,
+}
+
+impl Permission {
+    /// Reads `{"action", "or", "asset"}`.
+    pub(crate) fn read(declared: &Value) -> Option<Self> {
+        declared.is_object().then(|| {
+            let others = declared["or"].as_array().into_iter().flatten();
+            let actions = std::iter::once(&declared["action"]).chain(others);
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            Self { actions: actions.map(text).collect(), asset: text(&declared["asset"]) }
+        })
+    }
+
+    /// The action by which a user has the permission.
+    pub(crate) fn granted(&self, user: i64, snapshot: &Snapshot) -> Option<&String> {
+        let allows = |action: &&String| snapshot.access.allows(user, action, &self.asset);
+        self.actions.iter().find(allows)
+    }
+}

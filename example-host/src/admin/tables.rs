@@ -1,0 +1,95 @@
+//! The tables of records that a route takes or gives, as an OpenAPI document declares them with `x-import` and
+//! `x-export`. What a table has is the business of its extension.
+
+use serde_json::Value;
+
+use super::permission::Permission;
+
+/// A form in which tables are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Csv,
+    Ndjson,
+}
+
+/// What a document declares about a route of tables.
+pub(crate) struct Tables {
+    /// The parameter with the type of the records, in the path or in the query.
+    pub(crate) parameter: String,
+    pub(crate) types: Vec<RecordType>,
+    /// The query of an import that changes nothing.
+    pub(crate) dry_run: Vec<(String, String)>,
+    /// The query of every import.
+    pub(crate) always: Vec<(String, String)>,
+}
+
+/// A type of records.
+pub(crate) struct RecordType {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    /// Any one of them lets a user begin.
+    pub(crate) permissions: Vec<Permission>,
+    /// The route of the list of these records, by its name.
+    pub(crate) list: String,
+}
+
+impl Format {
+    pub(crate) const ALL: [Format; 2] = [Format::Csv, Format::Ndjson];
+
+    /// The format with this name, or else CSV.
+    pub(crate) fn named(name: &str) -> Self {
+        Self::ALL.into_iter().find(|format| format.name() == name).unwrap_or(Format::Csv)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Ndjson => "ndjson",
+        }
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Format::Csv => "CSV, for spreadsheets and most programs",
+            Format::Ndjson => "NDJSON, a JSON object on each line",
+        }
+    }
+
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Format::Csv => "text/csv",
+            Format::Ndjson => "application/x-ndjson",
+        }
+    }
+}
+
+impl Tables {
+    /// Reads what a document declares.
+    pub(crate) fn read(declared: &Value) -> Option<Self> {
+        let types = declared["types"].as_array()?.iter().map(|of| RecordType {
+            name: text(&of["name"]),
+            title: of["title"].as_str().map_or_else(|| text(&of["name"]), Into::into),
+            permissions: of["permissions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Permission::read)
+                .collect(),
+            list: text(&of["list"]),
+        });
+        let query = |name: &str| {
+            let text = declared[name].as_str().unwrap_or_default();
+            form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+        };
+        Some(Self {
+            parameter: text(&declared["type"]),
+            types: types.collect(),
+            dry_run: query("dry_run"),
+            always: query("always"),
+        })
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,87 @@
+//! The route of exports in the OpenAPI document: its parameters, the forms of its answer, and what a page for people
+//! needs to know.
+
+use serde_json::{Value, json};
+
+use super::common::permission;
+use crate::resources::{REGISTRY, exportable};
+use crate::service::call::{Rights, VIEW};
+use crate::wire::exporting::{COLUMNS, KEYS_OR_NAMES, SAFE};
+use crate::wire::table::{CSV, NDJSON};
+
+/// The headers of an export beside those of every answer.
+pub(super) const HEADERS: [&str; 2] = ["Content-Disposition", "Export-Cursor"];
+
+/// What needs to be said about the route.
+pub(super) const DESCRIPTION: &str = "All records of one moment as one stream, which can be imported again. \
+    The route also has the filters, the order and the fields[...] of the list of the type, but neither pages \
+    nor include. Needs the permission store.view on the type.";
+
+/// The parameters.
+pub(super) fn parameters() -> Vec<Value> {
+    let kinds: Vec<&str> = exportable(REGISTRY).map(|resource| resource.kind).collect();
+    vec![
+        json!({
+            "name": "type",
+            "in": "path",
+            "required": true,
+            "description": "The type of the records.",
+            "schema": {"type": "string", "enum": kinds},
+            "example": "zones",
+        }),
+        json!({
+            "name": COLUMNS,
+            "in": "query",
+            "description": "Whether related records have their keys, or where they have some, names that \
+                another store knows too, for example category.path.",
+            "schema": {"type": "string", "enum": KEYS_OR_NAMES, "default": KEYS_OR_NAMES[0]},
+            "example": KEYS_OR_NAMES[1],
+        }),
+        json!({
+            "name": SAFE,
+            "in": "query",
+            "description": "1 puts an apostrophe before cells of CSV that a spreadsheet would compute. Such \
+                a file cannot be imported.",
+            "schema": {"type": "integer", "enum": [0, 1], "default": 0},
+            "example": 0,
+        }),
+    ]
+}
+
+/// What the host's page for people needs: the types with their permissions, and the routes of their lists.
+pub(super) fn page() -> Value {
+    let types = exportable(REGISTRY).map(|resource| {
+        json!({
+            "name": resource.kind,
+            "title": resource.title(),
+            "permissions": [permission(&Rights::to(VIEW, resource))],
+            "list": format!("{}.list", resource.kind),
+        })
+    });
+    json!({"type": "type", "types": types.collect::<Vec<_>>()})
+}
+
+/// The forms of the answer.
+pub(super) fn content() -> Value {
+    json!({
+        NDJSON: {
+            "schema": {
+                "type": "string",
+                "format": "binary",
+                "description": "A line with the member export, which has the type, the cursor and the moment; \
+                    then a line for each record, an object of its fields.",
+            },
+            "example": "{\"export\":{\"type\":\"zones\",\"cursor\":\"MmY1ZTE\",\"as_of\":\
+                \"2026-01-31T09:30:00\"}}\n{\"shop_zone_id\":1,\"zone_name\":\"Zug\",\"zone_code\":\"ZG\",\
+                \"country_id\":1,\"enabled\":1}\n",
+        },
+        CSV: {
+            "schema": {
+                "type": "string",
+                "format": "binary",
+                "description": "A line with the names of the fields, then a line for each record.",
+            },
+            "example": "shop_zone_id,zone_name,zone_code,country_id,enabled\r\n1,Zug,ZG,1,1\r\n",
+        },
+    })
+}

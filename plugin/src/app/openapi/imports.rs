@@ -1,0 +1,154 @@
+//! The route of imports in the OpenAPI document: its parameters, the forms of a file and of the report about it, and
+//! what a page for people needs to know.
+
+use serde_json::{Value, json};
+
+use super::common::{named, permission, reference};
+use crate::resources::REGISTRY;
+use crate::service::call::Rights;
+use crate::wire::document::MEDIA_TYPE;
+use crate::wire::importing::{
+    DRY_RUN, FROM_LINE, KEY, MODE, MODES, ON_ERROR, ON_ERRORS, PREVIEW, REPORT, REPORTS, TYPE,
+    importable,
+};
+use crate::wire::table::{CSV, NDJSON};
+
+/// What needs to be said about the route.
+pub(super) const DESCRIPTION: &str = "Every record of the file is written as by a request of its own, and reported \
+    with its line. Sending a file again is safe. Needs the permissions store.create and store.edit on the type, or \
+    the one that the mode needs.";
+
+/// The parameters.
+pub(super) fn parameters() -> Vec<Value> {
+    let kinds: Vec<&str> = importable(REGISTRY).map(|resource| resource.kind).collect();
+    let parameter = |name: &str, what: &str, schema: Value, example: Value| {
+        json!({
+            "name": name, "in": "query", "description": what, "schema": schema, "example": example,
+        })
+    };
+    let mut kind = parameter(
+        TYPE,
+        "The type of the records.",
+        json!({"type": "string", "enum": kinds}),
+        json!("manufacturers"),
+    );
+    kind["required"] = json!(true);
+    let words = |words: &[&str]| json!({"type": "string", "enum": words, "default": words[0]});
+    let switch = json!({"type": "integer", "enum": [0, 1], "default": 0});
+    vec![
+        kind,
+        parameter(
+            MODE,
+            "Whether records are changed if they exist and created otherwise, or only one of both.",
+            words(&MODES),
+            json!("create"),
+        ),
+        parameter(
+            KEY,
+            "The field by which records are found: id, or a unique one, which is the default.",
+            json!({"type": "string"}),
+            json!("id"),
+        ),
+        parameter(
+            DRY_RUN,
+            "1 does everything, and undoes it: the report is that of the import.",
+            switch.clone(),
+            json!(0),
+        ),
+        parameter(
+            FROM_LINE,
+            "The line of the file from which on it is imported.",
+            json!({"type": "integer", "minimum": 1, "default": 1}),
+            json!(1),
+        ),
+        parameter(
+            ON_ERROR,
+            "Whether the first line that fails ends the import.",
+            words(&ON_ERRORS),
+            json!(ON_ERRORS[0]),
+        ),
+        parameter(
+            REPORT,
+            "Whether the report has all lines, or only those that fail.",
+            words(&REPORTS),
+            json!(REPORTS[0]),
+        ),
+        parameter(
+            PREVIEW,
+            "1 begins the report with a line with the member preview: the columns as they are understood, and \
+                the first records.",
+            switch,
+            json!(0),
+        ),
+        json!({
+            "name": "Import-Of",
+            "in": "header",
+            "description": "The id of an interrupted import, which this one goes on with: what came before \
+                from_line must be the same.",
+            // Only a store with such an import accepts one.
+            "schema": {"type": "integer", "minimum": 1},
+        }),
+    ]
+}
+
+/// What the host's page for people needs: the types with their permissions, and what it sends beside them.
+pub(super) fn page() -> Value {
+    let types = importable(REGISTRY).map(|resource| {
+        let rights = ["store.create", "store.edit"].map(|action| Rights::to(action, resource));
+        let permissions: Vec<Value> = rights.iter().map(permission).collect();
+        json!({"name": resource.kind, "title": resource.title(), "permissions": permissions})
+    });
+    json!({
+        "type": TYPE,
+        "types": types.collect::<Vec<_>>(),
+        "dry_run": format!("{DRY_RUN}=1&{PREVIEW}=1"),
+        "always": format!("{REPORT}={}", REPORTS[1]),
+    })
+}
+
+/// The forms of the file.
+pub(super) fn body() -> Value {
+    json!({
+        "required": true,
+        "content": {
+            NDJSON: {
+                "schema": {
+                    "type": "string",
+                    "format": "binary",
+                    "description": "A line for each record, an object of its fields.",
+                },
+                "example": "{\"manufacturer_name\":\"Birch and Oak\"}\n",
+            },
+            CSV: {
+                "schema": {
+                    "type": "string",
+                    "format": "binary",
+                    "description": "A line with the names of the fields, then a line for each record, with \
+                        commas, semicolons or tabs between the cells.",
+                },
+                "example": "manufacturer_name,ordering\r\nBirch and Oak,1\r\n",
+            },
+        },
+    })
+}
+
+/// The forms of the answer.
+pub(super) fn content() -> Value {
+    let document = REGISTRY
+        .find("imports")
+        .map_or_else(|| reference("schemas", "resource"), |imports| named(imports, "document"));
+    json!({
+        NDJSON: {
+            "schema": {
+                "type": "string",
+                "format": "binary",
+                "description": "A line for each line of the file: line, key, result, id, version and errors; at \
+                    last one with the member summary. Empty lines are signs of life.",
+            },
+            "example": "{\"line\":1,\"key\":null,\"result\":\"created\",\"id\":27,\"version\":1}\n\
+                {\"summary\":{\"read\":1,\"created\":1,\"updated\":0,\"unchanged\":0,\"failed\":0,\
+                \"committed_lines\":1,\"seconds\":0}}\n",
+        },
+        MEDIA_TYPE: {"schema": document},
+    })
+}

@@ -1,0 +1,460 @@
+//! Some lines of a file in one transaction: what they refer to is looked up for all of them at once, and then each
+//! is written by the same code as a single request. A line that is refused is undone alone.
+
+use std::collections::{HashMap, HashSet};
+
+use super::header::canonical;
+use super::names::{Names, Resolved, text_of};
+use super::reader::Line;
+use super::report::{Became, Outcome};
+use crate::error::{Error, Fault, FaultKind, Source};
+use crate::model::question::{Check, Page, Shape};
+use crate::model::record::Record;
+use crate::model::resource::{PartOf, Resource};
+use crate::model::selection::Selection;
+use crate::model::value::{Kind, Value, fold};
+use crate::service::crud;
+use crate::service::hooks::Service;
+use crate::service::write::Write;
+use crate::sql;
+use crate::wire::answer;
+use crate::wire::body::{Body, LineMember};
+use crate::wire::draft::{Draft, Intent};
+use crate::wire::importing::{Import, Key, Mode};
+use crate::wire::literal;
+
+/// What a line says, with its names resolved.
+struct Prepared {
+    members: Vec<LineMember>,
+    faults: Vec<Fault>,
+    /// Whether it names a record of its own type that there is not, or not yet.
+    awaits_own: bool,
+    /// What its record is known by.
+    key: Option<Known>,
+}
+
+/// What a record is known by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    /// As the client has sent it.
+    shown: String,
+    /// In the form in which it is compared.
+    compared: String,
+}
+
+/// Lines that are written together.
+pub(super) struct Batch<'i> {
+    import: &'i Import,
+    service: &'static Service,
+    lines: Vec<Prepared>,
+    /// The records by what they are known by.
+    found: HashMap<String, i64>,
+    /// Those that exist, as they were before.
+    records: HashMap<i64, Record>,
+    /// The host's users that do not exist.
+    strangers: &'i HashSet<i64>,
+    /// What records are known by that this import has created and undone.
+    undone: &'i HashSet<u64>,
+    /// Whether it has created and undone any.
+    has_undone: bool,
+    /// Whether somebody else may have created the record of the latest line since it was looked for.
+    may_be_there: bool,
+    /// Whether each line is undone alone if it is refused after it has written something. Where lines are written
+    /// together, all of them are then written again, each alone.
+    alone: bool,
+}
+
+impl<'i> Batch<'i> {
+    /// Looks up what lines refer to, and locks their records.
+    pub(super) async fn prepare(
+        (import, service): (&'i Import, &'static Service),
+        lines: &[Line],
+        (strangers, undone): (&'i HashSet<i64>, &'i HashSet<u64>),
+        (has_undone, alone): (bool, bool),
+        write: &mut Write<'_>,
+    ) -> Result<Self, Error> {
+        let registry = write.call.shop.registry;
+        let names =
+            Names::look_up(import.resource, lines, registry, &mut write.transaction).await?;
+        let lines: Vec<Prepared> =
+            lines.iter().map(|line| prepared(line, import, &names)).collect();
+        let (found, records) = (HashMap::new(), HashMap::new());
+        let may_be_there = false;
+        let mut batch = Self {
+            import,
+            service,
+            lines,
+            found,
+            records,
+            strangers,
+            undone,
+            has_undone,
+            may_be_there,
+            alone,
+        };
+        batch.find(write).await?;
+        if !alone {
+            let checks = batch.checks(write)?;
+            write.prepare(checks).await?;
+        }
+        Ok(batch)
+    }
+
+    /// The checks of all lines, as far as they follow from the lines alone.
+    fn checks(&self, write: &Write<'_>) -> Result<Vec<Check>, Error> {
+        let (resource, registry) = (self.import.resource, write.call.shop.registry);
+        let mut checks = Vec::new();
+        for line in self.lines.iter().filter(|line| line.faults.is_empty()) {
+            let found = line.key.as_ref().and_then(|key| self.found.get(&key.compared));
+            let before = found.and_then(|found| self.records.get(found));
+            let intent = if before.is_some() { Intent::Update } else { Intent::Create };
+            let mut draft = Draft::read(resource, &Body::of_line(&line.members), intent);
+            let after = match before {
+                Some(before) => {
+                    draft.retain_changes(before);
+                    draft.applied_to(before)
+                }
+                None => draft.as_record(),
+            };
+            checks.extend(draft.checks(&after, registry)?);
+            for child in &draft.children {
+                checks.extend(child.checks(&child.as_record(), registry)?);
+            }
+        }
+        Ok(checks)
+    }
+
+    /// Finds the records of all lines.
+    async fn find(&mut self, write: &mut Write<'_>) -> Result<(), Error> {
+        if self.import.mode == Mode::Create {
+            return Ok(());
+        }
+        let resource = self.import.resource;
+        let mut wanted: Vec<&Known> =
+            self.lines.iter().filter_map(|line| line.key.as_ref()).collect();
+        wanted.sort_unstable_by(|one, other| one.compared.cmp(&other.compared));
+        wanted.dedup_by(|one, other| one.compared == other.compared);
+        let mut keys: Vec<i64> = Vec::with_capacity(wanted.len());
+        match self.import.key {
+            Key::Id => {
+                keys.extend(wanted.iter().filter_map(|known| known.compared.parse::<i64>().ok()))
+            }
+            Key::Unique { field, .. } if !wanted.is_empty() => {
+                let texts = wanted.iter().map(|known| match resource.is_folded(field) {
+                    true => fold(&known.shown),
+                    false => known.shown.clone(),
+                });
+                let table = sql::find_by(resource, field, texts.collect(), None);
+                for row in write.transaction.table(table).await?.rows()? {
+                    let [key, text] = &row[..] else {
+                        return Err(Error::Contract("a record that was found has other columns"));
+                    };
+                    let text = self.import.key.folded(text.text(field.name)?);
+                    let key = key.int(resource.key)?;
+                    self.found.insert(text, key);
+                    keys.push(key);
+                }
+            }
+            Key::Unique { .. } => {}
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        if let Some(PartOf { whole, by }) = resource.part_of
+            && write.transaction.dialect().locks.is_some()
+        {
+            // A write of the whole locks it before its parts, so this must too.
+            let parts = write.records(resource, keys.clone()).await?;
+            let wholes = parts.values().map(|part| part.need(by));
+            let mut wholes = wholes.collect::<Result<Vec<i64>, Error>>()?;
+            wholes.sort_unstable();
+            wholes.dedup();
+            write.transaction.lock_all(whole, &wholes).await?;
+        }
+        write.transaction.lock_all(resource, &keys).await?;
+        self.records = write.records(resource, keys).await?;
+        if let Key::Id = self.import.key {
+            self.found = self.records.keys().map(|key| (key.to_string(), *key)).collect();
+        }
+        Ok(())
+    }
+
+    /// Whether a line names a record that an earlier one of the same transaction may have made, so that it has to be
+    /// looked up again.
+    pub(super) fn awaits(&self, position: usize) -> bool {
+        self.lines.get(position).is_some_and(|line| line.awaits_own)
+    }
+
+    /// Whether the latest line has failed because somebody else may have created its record since it was looked for,
+    /// so that it has to be looked for again.
+    pub(super) fn has_been_overtaken(&self) -> bool {
+        self.may_be_there
+    }
+
+    /// Writes a line, by its position. Whatever was wrong with it is its outcome.
+    ///
+    /// # Errors
+    /// When all lines have to be written again, or the database fails.
+    pub(super) async fn write(
+        &mut self,
+        position: usize,
+        line: &Line,
+        write: &mut Write<'_>,
+    ) -> Result<Outcome, Error> {
+        self.may_be_there = false;
+        let (key, result) = match self.lines.get_mut(position) {
+            // What it names may be among what this dry run has made and undone.
+            Some(Prepared { awaits_own: true, key, .. }) if self.has_undone => {
+                (key.take(), Ok((Became::Created, None)))
+            }
+            Some(prepared) => {
+                let members = std::mem::take(&mut prepared.members);
+                let faults = std::mem::take(&mut prepared.faults);
+                let key = prepared.key.take();
+                (key.clone(), self.apply((members, faults, key), write).await?)
+            }
+            None => (None, Err(Vec::new())),
+        };
+        let shown = key.map(|key| key.shown);
+        let outcome = |result, id, errors| Outcome {
+            line: line.number,
+            key: shown,
+            result,
+            id,
+            version: None,
+            errors,
+        };
+        Ok(match result {
+            Ok((result, id)) => outcome(result, id, serde_json::Value::Null),
+            Err(faults) => outcome(Became::Failed, None, answer::members(faults)),
+        })
+    }
+
+    async fn apply(
+        &mut self,
+        (members, mut faults, key): (Vec<LineMember>, Vec<Fault>, Option<Known>),
+        write: &mut Write<'_>,
+    ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
+        let resource = self.import.resource;
+        let is_found = key.as_ref().and_then(|key| self.found.get(&key.compared)).copied();
+        let is_undone =
+            key.as_ref().is_some_and(|key| self.undone.contains(&digest(&key.compared)));
+        let name = self.import.key.name(resource);
+        match (self.import.mode, is_found, &key) {
+            // A line that cannot be read has no key either.
+            (_, _, None) if !faults.is_empty() && members.is_empty() => Ok(Err(faults)),
+            (Mode::Upsert | Mode::Update, _, None) => {
+                let detail = format!("{name} is required: records are found by it.");
+                let fault = Fault::at_pointer(FaultKind::MissingField, format!("/{name}"), detail);
+                faults.push(fault);
+                Ok(Err(faults))
+            }
+            (Mode::Upsert | Mode::Update, Some(found), _) => {
+                self.change(found, (&members, faults), write).await
+            }
+            (Mode::Upsert, None, _) if is_undone => Ok(Ok((Became::Updated, None))),
+            (Mode::Create, _, _) if is_undone => {
+                let detail = format!("Another {} in this file has this {name}.", resource.singular);
+                let fault = Fault::at_pointer(FaultKind::Duplicate, format!("/{name}"), detail);
+                Ok(Err(vec![fault]))
+            }
+            (Mode::Update, None, Some(key)) => {
+                faults.push(missing(resource, name, &key.shown, ""));
+                Ok(Err(faults))
+            }
+            (Mode::Upsert, None, Some(key)) if matches!(self.import.key, Key::Id) => {
+                let hint = " The store gives ids to new records: create them with mode=create.";
+                faults.push(missing(resource, name, &key.shown, hint));
+                Ok(Err(faults))
+            }
+            (Mode::Upsert | Mode::Create, ..) => self.insert(key, (&members, faults), write).await,
+        }
+    }
+
+    async fn insert(
+        &mut self,
+        key: Option<Known>,
+        (members, faults): (&[LineMember], Vec<Fault>),
+        write: &mut Write<'_>,
+    ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
+        let resource = self.import.resource;
+        if self.service.create.is_some() {
+            let Resource { singular, kind, .. } = resource;
+            let detail = format!("There is no such {singular}; POST /{kind} creates one.");
+            return Ok(Err(vec![Fault::new(FaultKind::Refused, detail)]));
+        }
+        let mut draft = Draft::read(resource, &Body::of_line(members), Intent::Create);
+        draft.faults.extend(faults);
+        self.judge_users(&mut draft);
+        if let Some(PartOf { by, .. }) = resource.part_of {
+            let name = by.field.name;
+            let given = members.iter().find(|(member, _)| member == name);
+            match given.map(|(_, literal)| literal::read(Kind::Key(""), false, literal)) {
+                Some(Ok(owner)) => draft.set_value(by, owner)?,
+                Some(Err(complaint)) => draft.refuse(by, format!("{name} {complaint}.")),
+                None => {
+                    draft.fault_at(FaultKind::MissingField, name, format!("{name} is required."));
+                }
+            }
+            if !draft.faults.is_empty() {
+                return Ok(Err(draft.take_faults()));
+            }
+        }
+        write.transaction.begin_part(self.alone).await?;
+        let inserted = crud::insert(self.service, &mut draft, write).await;
+        match settled(inserted, write).await? {
+            Ok(id) => {
+                if let Some(key) = key {
+                    self.found.insert(key.compared, id);
+                }
+                Ok(Ok((Became::Created, Some(id))))
+            }
+            Err(faults) => {
+                self.may_be_there = self.import.mode == Mode::Upsert && self.is_taken(&faults);
+                Ok(Err(faults))
+            }
+        }
+    }
+
+    async fn change(
+        &mut self,
+        id: i64,
+        (members, faults): (&[LineMember], Vec<Fault>),
+        write: &mut Write<'_>,
+    ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
+        let resource = self.import.resource;
+        let before = match self.records.get(&id) {
+            Some(before) => before.clone(),
+            None => write.record(resource, id).await?,
+        };
+        let mut draft = Draft::read(resource, &Body::of_line(members), Intent::Update);
+        draft.faults.extend(faults);
+        self.judge_users(&mut draft);
+        if draft.leaves(&before) {
+            return Ok(Ok((Became::Unchanged, Some(id))));
+        }
+        write.transaction.begin_part(self.alone).await?;
+        let changed = crud::change(self.service, &mut draft, &before, write).await;
+        match settled(changed, write).await? {
+            Ok(()) => {
+                // A later line finds it as this one leaves it.
+                self.records.remove(&id);
+                let changed = draft.changes().next().is_some();
+                let became = if changed { Became::Updated } else { Became::Unchanged };
+                Ok(Ok((became, Some(id))))
+            }
+            Err(faults) => Ok(Err(faults)),
+        }
+    }
+
+    /// Whether another record has the key.
+    fn is_taken(&self, faults: &[Fault]) -> bool {
+        let at_key = Source::Pointer(format!("/{}", self.import.key.name(self.import.resource)));
+        let mut faults = faults.iter();
+        faults.any(|fault| {
+            fault.kind == FaultKind::Duplicate && fault.source.as_ref() == Some(&at_key)
+        })
+    }
+
+    fn judge_users(&self, draft: &mut Draft) {
+        let named: Vec<_> = draft.users().collect();
+        for (field, id) in named.into_iter().filter(|(_, id)| self.strangers.contains(id)) {
+            draft.no_such_user(field, id);
+        }
+    }
+}
+
+/// The result of a write, whose faults are undone alone.
+async fn settled<T>(
+    result: Result<T, Error>,
+    write: &mut Write<'_>,
+) -> Result<Result<T, Vec<Fault>>, Error> {
+    match result {
+        Ok(done) => {
+            write.transaction.end_part().await?;
+            Ok(Ok(done))
+        }
+        Err(Error::Faults(faults)) => {
+            write.transaction.undo_part().await?;
+            Ok(Err(faults))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Notes the versions of the records that lines have written.
+pub(super) async fn add_versions(
+    outcomes: &mut [Outcome],
+    resource: &'static Resource,
+    write: &mut Write<'_>,
+) -> Result<(), Error> {
+    let mut keys: Vec<i64> = outcomes.iter().filter_map(|outcome| outcome.id).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    if keys.is_empty() || !resource.versioned {
+        return Ok(());
+    }
+    let shape = Shape::Selected(Selection::default());
+    let page = Page { shape, ..Page::of_these(resource, keys) };
+    let cells = write.transaction.page(&page).await?;
+    let mut versions = HashMap::new();
+    for row in cells.rows()? {
+        versions.insert(resource.key_of(&row)?, resource.version_of(&row)?);
+    }
+    for outcome in outcomes {
+        outcome.version = outcome.id.and_then(|id| versions.get(&id).copied().flatten());
+    }
+    Ok(())
+}
+
+/// What is remembered of a record that was undone.
+pub(super) fn digest(key: &str) -> u64 {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(key)
+}
+
+/// What a key is compared by.
+pub(super) fn compared(outcome: &Outcome, import: &Import) -> Option<String> {
+    outcome.key.as_deref().map(|key| import.key.folded(key))
+}
+
+fn missing(resource: &Resource, name: &str, key: &str, hint: &str) -> Fault {
+    let detail = format!("There is no {} with the {name} {key}.{hint}", resource.singular);
+    Fault::at_pointer(FaultKind::NotFound, format!("/{name}"), detail)
+}
+
+/// A line with the keys of related records in place of their names.
+fn prepared(line: &Line, import: &Import, names: &Names) -> Prepared {
+    let given = match &line.members {
+        Ok(given) => given,
+        Err(fault) => {
+            let faults = vec![fault.clone()];
+            return Prepared { members: Vec::new(), faults, awaits_own: false, key: None };
+        }
+    };
+    let resource = import.resource;
+    let given = given
+        .iter()
+        .map(|(name, literal)| (canonical(name, resource).to_owned(), literal.to_owned()));
+    let Resolved { members, faults, awaits_own } = names.resolve(given.collect());
+    let name = import.key.name(resource);
+    let key = members.iter().find(|(member, _)| member == name);
+    let key = key.and_then(|(_, literal)| {
+        let shown = match import.key {
+            Key::Id => match literal::read(Kind::Key(""), false, literal) {
+                Ok(Value::Int(key)) => key.to_string(),
+                _ => return None,
+            },
+            Key::Unique { field, .. } => match literal::read(field.kind, false, literal) {
+                Ok(Value::Text(text)) => text,
+                // The draft says what is wrong with it.
+                _ => text_of(literal)?,
+            },
+        };
+        let compared = import.key.folded(&shown);
+        (!shown.trim().is_empty()).then_some(Known { shown, compared })
+    });
+    Prepared { members, faults, awaits_own, key }
+}

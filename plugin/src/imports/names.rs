@@ -1,0 +1,189 @@
+//! Names of related records: a line may have `category.path` in place of `category_id`. The records of all lines of
+//! a transaction are looked up at once.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use super::reader::Line;
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::registry::Registry;
+use crate::model::resource::Resource;
+use crate::model::table::Naming;
+use crate::model::value::fold;
+use crate::sql;
+use crate::store::Transaction;
+use crate::wire::body::LineMember;
+
+/// The records that names of lines may mean.
+pub(super) struct Names(Vec<Looked>);
+
+/// A line with keys in place of names.
+pub(super) struct Resolved {
+    pub(super) members: Vec<LineMember>,
+    /// What is wrong with its names.
+    pub(super) faults: Vec<Fault>,
+    /// Whether it names a record of its own type that there is not, or not yet.
+    pub(super) awaits_own: bool,
+}
+
+/// The records that the names in one column may mean.
+struct Looked {
+    column: String,
+    naming: Naming,
+    /// Whether case does not count.
+    any_case: bool,
+    /// Whether the records are of the type that is imported.
+    is_own: bool,
+    /// By the name as it is compared: each record with its name as it is, and what it is within.
+    found: HashMap<String, Vec<(i64, String, Option<i64>)>>,
+}
+
+impl Names {
+    /// Looks the names of these lines up.
+    pub(super) async fn look_up(
+        resource: &'static Resource,
+        lines: &[Line],
+        registry: Registry,
+        transaction: &mut Transaction,
+    ) -> Result<Self, Error> {
+        let mut all = Vec::new();
+        for naming in Naming::of(resource, registry) {
+            let column = naming.name();
+            let any_case = naming.one.target.is_folded(naming.by);
+            let members = lines.iter().filter_map(|line| line.members.as_ref().ok()).flatten();
+            let named = members.filter(|(name, _)| *name == column);
+            let texts = named.filter_map(|(_, literal)| text_of(literal));
+            let mut texts: Vec<String> = texts
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+                .map(|text| if any_case { fold(&text) } else { text })
+                .collect();
+            texts.sort_unstable();
+            texts.dedup();
+            let is_own = std::ptr::eq(naming.one.target, resource);
+            let mut looked = Looked { column, naming, any_case, is_own, found: HashMap::new() };
+            if !texts.is_empty() {
+                looked.look_up(texts, transaction).await?;
+            }
+            all.push(looked);
+        }
+        // What is within another record needs that first.
+        all.sort_by_key(|looked| looked.naming.one.field.within.is_some());
+        Ok(Self(all))
+    }
+
+    /// The members of a line with keys in place of names, and what is wrong with the names.
+    pub(super) fn resolve(&self, mut members: Vec<LineMember>) -> Resolved {
+        let mut faults = Vec::new();
+        let mut awaits_own = false;
+        for looked in &self.0 {
+            let Some(position) = members.iter().position(|(name, _)| *name == looked.column) else {
+                continue;
+            };
+            let (_, literal) = members.remove(position);
+            let field = looked.naming.one.field.name;
+            let mut refuse = |kind, detail: String| {
+                faults.push(Fault::at_pointer(kind, format!("/{}", looked.column), detail));
+            };
+            if members.iter().any(|(name, _)| name == field) {
+                let detail = format!("{} and {field} are both there.", looked.column);
+                refuse(FaultKind::InvalidValue, detail);
+                continue;
+            }
+            match looked.key(&literal, &members) {
+                Ok(key) => {
+                    let zero = looked.naming.one.field.zero_is_none;
+                    let literal = match key {
+                        Some(key) => serde_json::value::to_raw_value(&key),
+                        None if zero => serde_json::value::to_raw_value(&0),
+                        None => serde_json::value::to_raw_value(&()),
+                    };
+                    members.extend(literal.ok().map(|literal| (field.to_owned(), literal)));
+                }
+                Err((kind, complaint)) => {
+                    awaits_own |= kind == FaultKind::MissingReference && looked.is_own;
+                    refuse(kind, complaint);
+                }
+            }
+        }
+        Resolved { members, faults, awaits_own }
+    }
+}
+
+impl Looked {
+    async fn look_up(
+        &mut self,
+        texts: Vec<String>,
+        transaction: &mut Transaction,
+    ) -> Result<(), Error> {
+        let Naming { one, by } = self.naming;
+        let within = one.field.within.map(|[_, theirs]| theirs);
+        let table = sql::find_by(one.target, by, texts, within);
+        for row in transaction.table(table).await?.rows()? {
+            let [key, text, beside @ ..] = &row[..] else {
+                return Err(Error::Contract("a record that was found has other columns"));
+            };
+            let text = text.text(by.name)?.to_owned();
+            let within = beside.first().map(|cell| cell.int("within")).transpose()?;
+            let compared = if self.any_case { fold(&text) } else { text.clone() };
+            let found = (key.int(one.target.key)?, text, within);
+            self.found.entry(compared).or_default().push(found);
+        }
+        Ok(())
+    }
+
+    /// The key of the record with a name; `None` if there is no name.
+    fn key(
+        &self,
+        literal: &RawValue,
+        members: &[LineMember],
+    ) -> Result<Option<i64>, (FaultKind, String)> {
+        let column = &self.column;
+        if literal.get() == "null" {
+            return Ok(None);
+        }
+        let Some(text) = text_of(literal) else {
+            return Err((FaultKind::InvalidValue, format!("{column} must be a string.")));
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let within = match self.naming.one.field.within {
+            None => None,
+            Some([own, _]) => {
+                let given = members.iter().find(|(name, _)| name == own);
+                let given = given
+                    .and_then(|(_, literal)| literal.get().trim_matches('"').parse::<i64>().ok());
+                let Some(within) = given else {
+                    let detail = format!("{column} needs {own} on the same line.");
+                    return Err((FaultKind::MissingField, detail));
+                };
+                Some(within)
+            }
+        };
+        let compared = if self.any_case { fold(text) } else { text.to_owned() };
+        let found = self.found.get(&compared).map(Vec::as_slice).unwrap_or_default();
+        let fits = |of: &&(i64, String, Option<i64>)| within.is_none() || of.2 == within;
+        let fitting: Vec<_> = found.iter().filter(fits).collect();
+        let exact: Vec<_> = fitting.iter().filter(|(_, name, _)| name == text).collect();
+        let singular = self.naming.one.target.singular;
+        match (&fitting[..], &exact[..]) {
+            ([(key, ..)], _) | (_, [(key, ..)]) => Ok(Some(*key)),
+            ([], _) => {
+                let detail = format!("{column}: there is no {singular} {text:?}.");
+                Err((FaultKind::MissingReference, detail))
+            }
+            (several, _) => {
+                let detail = format!("{column}: {} records are called {text:?}.", several.len());
+                Err((FaultKind::MissingReference, detail))
+            }
+        }
+    }
+}
+
+/// The text of a literal that is a string.
+pub(super) fn text_of(literal: &RawValue) -> Option<String> {
+    serde_json::from_str(literal.get()).ok()
+}

@@ -1,0 +1,284 @@
+//! The record of an import in the database: what it is, and how far it has come. Each transaction of an import
+//! notes its own lines, so that the record is true whenever the program is killed. A number of the run keeps a
+//! program that was given up from going on beside the one that took over.
+
+use serde::Serialize;
+use time::Duration;
+
+use super::report::Outcome;
+use crate::error::Error;
+use crate::model::moment;
+use crate::model::question::Page;
+use crate::model::resource::Resource;
+use crate::model::value::{Kind, Value};
+use crate::service::call::Call;
+use crate::service::write::Write;
+use crate::sql::{self, Statement, Table};
+use crate::store::{self, Store, Transaction};
+use crate::wire::importing::Import;
+
+/// The kind of the resource that shows these records.
+pub(crate) const KIND: &str = "imports";
+/// An import that is going on.
+pub(crate) const RUNNING: &str = "running";
+/// One that has come to its end.
+pub(crate) const DONE: &str = "done";
+/// One that has not.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// How long an import may be silent: it says every few seconds that it goes on.
+const SILENCE: Duration = Duration::minutes(2);
+/// For how long records of imports are kept.
+const KEPT: Duration = Duration::days(30);
+/// For how many lines that failed the reasons are kept.
+const KEPT_FAULTS: i64 = 10_000;
+
+/// How many lines became what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Counts {
+    pub(super) read: i64,
+    pub(super) created: i64,
+    pub(super) updated: i64,
+    pub(super) unchanged: i64,
+    pub(super) failed: i64,
+    /// The last line of the file of which this is the outcome.
+    pub(super) committed_lines: i64,
+}
+
+/// How far an import has come.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    pub(super) id: i64,
+    /// The number of this run.
+    pub(super) run: i64,
+    pub(super) counts: Counts,
+    /// The SHA-256 of the file up to there.
+    pub(super) sha256: String,
+}
+
+/// An import as it was left.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub(super) progress: Progress,
+    pub(super) record_type: String,
+    pub(super) fingerprint: String,
+    pub(super) state: String,
+}
+
+/// What the record keeps of the parameters: the same import has the same.
+pub(super) fn fingerprint(import: &Import) -> String {
+    let Import { resource, mode, key, dry_run, from_line, stops, .. } = import;
+    let (kind, mode, key) = (resource.kind, mode.name(), key.parameter());
+    format!("{kind} {mode} {key} {dry_run} {from_line} {stops}")
+}
+
+/// Notes that an import begins. `key` is that of idempotency.
+pub(super) async fn begin(
+    call: &Call<'_>,
+    import: &Import,
+    key: Option<&str>,
+) -> Result<Progress, Error> {
+    let resource = resource(call)?;
+    let text = |text: &str| Value::Text(text.to_owned());
+    let now = Value::now();
+    let values = [
+        ("record_type", text(import.resource.kind)),
+        ("mode", text(import.mode.name())),
+        ("key_field", text(import.key.parameter())),
+        ("dry_run", Value::Int(import.dry_run.into())),
+        ("state", text(RUNNING)),
+        ("user_id", Value::Int(call.user())),
+        ("token_name", text(call.token_name())),
+        ("request_id", text(call.request.id())),
+        ("created_on", now.clone()),
+        ("seen_on", now),
+        ("idempotency_key", text(key.unwrap_or_default())),
+        ("fingerprint", text(&fingerprint(import))),
+    ];
+    let id = store::retry(|| async {
+        let values = values.iter().map(|(name, value)| {
+            let field = resource.fields().find(|field| field.name == *name);
+            Ok((field.ok_or_else(|| resource.lacks(name))?, value))
+        });
+        let values = values.collect::<Result<Vec<_>, Error>>()?;
+        let mut transaction = call.shop.store.begin().await?;
+        let insert = sql::insert(resource, values.into_iter(), transaction.dialect());
+        let id = transaction.insert(insert).await?;
+        transaction.commit().await?;
+        Ok(id)
+    });
+    let id = id.await?;
+    Ok(Progress { id, run: 0, counts: Counts::default(), sha256: String::new() })
+}
+
+/// The resource of the records.
+pub(super) fn resource(call: &Call<'_>) -> Result<&'static Resource, Error> {
+    let found = call.shop.registry.find(KIND);
+    found.ok_or(Error::Contract("the store has no records of imports"))
+}
+
+/// Finds the import with this key of idempotency, if there is one.
+pub(super) async fn of_key(user: i64, key: &str, store: &Store) -> Result<Option<i64>, Error> {
+    const FIND: &str = "SELECT max(shop_import_id) AS c0 FROM shop_imports \
+        WHERE user_id = ? AND idempotency_key = ?";
+    let binds = vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]];
+    let cells = store.table(Table::new(FIND, binds, &[Kind::COUNT])).await?;
+    let rows = cells.rows()?;
+    rows.first().and_then(|row| row.first()).map_or(Ok(None), |cell| cell.optional_int("id"))
+}
+
+/// Takes an import over: whoever was at it gives up at the end of the transaction that is going on.
+pub(super) async fn take_over(id: i64, call: &Call<'_>) -> Result<Option<Left>, Error> {
+    const TAKE: &str = "UPDATE shop_imports SET run = run + 1 WHERE shop_import_id = ?";
+    let resource = resource(call)?;
+    store::retry(|| async {
+        let mut transaction = call.shop.store.begin().await?;
+        transaction.execute(Statement::fixed(TAKE, vec![Value::Int(id)])).await?;
+        let left = read(id, resource, &mut transaction).await?;
+        transaction.commit().await?;
+        Ok(left)
+    })
+    .await
+}
+
+async fn read(
+    id: i64,
+    resource: &'static Resource,
+    transaction: &mut Transaction,
+) -> Result<Option<Left>, Error> {
+    let cells = transaction.page(&Page::of_one(resource, id)).await?;
+    let Some(record) = cells.records(resource)?.pop() else { return Ok(None) };
+    let number = |name| record.value(name)?.int(name);
+    let text = |name| Ok::<_, Error>(record.value(name)?.text(name)?.to_owned());
+    let counts = Counts {
+        read: number("lines_read")?,
+        created: number("created")?,
+        updated: number("updated")?,
+        unchanged: number("unchanged")?,
+        failed: number("failed")?,
+        committed_lines: number("committed_lines")?,
+    };
+    let progress = Progress { id, run: number("run")?, counts, sha256: text("sha256")? };
+    let (record_type, fingerprint) = (text("record_type")?, text("fingerprint")?);
+    Ok(Some(Left { progress, record_type, fingerprint, state: text("state")? }))
+}
+
+impl Progress {
+    /// Notes in a transaction how far the import will have come with it, and what was wrong.
+    ///
+    /// # Errors
+    /// [`Error::TakenOver`] when another program has taken over.
+    pub(super) async fn note(
+        &self,
+        failed: &[&Outcome],
+        kind: &str,
+        transaction: &mut Transaction,
+    ) -> Result<(), Error> {
+        const NOTE: &str = "UPDATE shop_imports SET lines_read = ?, created = ?, updated = ?, \
+            unchanged = ?, failed = ?, committed_lines = ?, sha256 = ?, seen_on = ? \
+            WHERE shop_import_id = ? AND run = ?";
+        let Counts { read, created, updated, unchanged, failed: faults, committed_lines } =
+            self.counts;
+        let counts = [read, created, updated, unchanged, faults, committed_lines].map(Value::Int);
+        let rest = [
+            Value::Text(self.sha256.clone()),
+            Value::now(),
+            Value::Int(self.id),
+            Value::Int(self.run),
+        ];
+        let note = Statement::fixed(NOTE, counts.into_iter().chain(rest).collect());
+        if transaction.change(note).await? != 1 {
+            return Err(Error::TakenOver);
+        }
+        let known = faults - i64::try_from(failed.len()).unwrap_or(i64::MAX);
+        let room = usize::try_from(KEPT_FAULTS - known).unwrap_or(0);
+        let rows: Vec<Vec<Value>> = failed
+            .iter()
+            .take(room)
+            .map(|outcome| {
+                let key = outcome.key.as_deref().unwrap_or_default();
+                let key: String = key.chars().take(255).collect();
+                vec![
+                    Value::Int(self.id),
+                    Value::Text(kind.to_owned()),
+                    Value::Int(i64::try_from(outcome.line).unwrap_or(i64::MAX)),
+                    Value::Text(key),
+                    Value::Json(outcome.errors.to_string()),
+                ]
+            })
+            .collect();
+        const COLUMNS: [&str; 5] = ["import_id", "record_type", "line", "record_key", "errors"];
+        let dialect = transaction.dialect();
+        for insert in sql::insert_rows("shop_import_faults", &COLUMNS, &rows, dialect) {
+            transaction.execute(insert).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether this progress was committed, of which the database has not said so.
+    pub(super) async fn is_committed(&self, call: &Call<'_>) -> Result<bool, Error> {
+        let resource = resource(call)?;
+        let left = store::retry(|| async {
+            let mut transaction = call.shop.store.begin_read().await?;
+            let left = read(self.id, resource, &mut transaction).await?;
+            transaction.end();
+            Ok(left)
+        });
+        Ok(left.await?.is_some_and(|left| left.progress.counts == self.counts))
+    }
+
+    /// Notes that the import is still going on.
+    pub(super) async fn seen(&self, store: &Store) -> Result<(), Error> {
+        const SEEN: &str =
+            "UPDATE shop_imports SET seen_on = ? WHERE shop_import_id = ? AND run = ?";
+        let binds = vec![Value::now(), Value::Int(self.id), Value::Int(self.run)];
+        let seen = Statement::fixed(SEEN, binds);
+        store::retry(|| store.write([seen.clone()])).await
+    }
+
+    /// Notes how the import has ended, unless another program has taken over.
+    pub(super) async fn end(
+        &self,
+        state: &str,
+        reason: &str,
+        write: &mut Write<'_>,
+    ) -> Result<(), Error> {
+        const END: &str = "UPDATE shop_imports SET state = ?, reason = ?, seen_on = ?, ended_on = ? \
+            WHERE shop_import_id = ? AND run = ?";
+        let text = |text: &str| Value::Text(text.to_owned());
+        let (id, run) = (Value::Int(self.id), Value::Int(self.run));
+        let binds = vec![text(state), text(reason), Value::now(), Value::now(), id, run];
+        write.transaction.execute(Statement::fixed(END, binds)).await
+    }
+}
+
+/// Notes that an import goes on again.
+pub(super) async fn resume(id: i64, store: &Store) -> Result<(), Error> {
+    set_state(id, RUNNING, store).await
+}
+
+/// Notes that an import will not go on, because another one does.
+pub(super) async fn give_up(id: i64, store: &Store) -> Result<(), Error> {
+    set_state(id, INTERRUPTED, store).await
+}
+
+async fn set_state(id: i64, state: &str, store: &Store) -> Result<(), Error> {
+    const SET: &str = "UPDATE shop_imports SET state = ?, seen_on = ? WHERE shop_import_id = ?";
+    let binds = vec![Value::Text(state.to_owned()), Value::now(), Value::Int(id)];
+    let set = Statement::fixed(SET, binds);
+    store::retry(|| store.write([set.clone()])).await
+}
+
+/// Notes that imports are interrupted of which nothing has been heard for a while, because their program was ended,
+/// and removes those that began so many days ago.
+pub(crate) async fn sweep(store: &Store) -> Result<(), Error> {
+    const SILENT: &str = "UPDATE shop_imports SET state = ?, reason = ?, ended_on = seen_on \
+        WHERE state = ? AND seen_on < ?";
+    const OLD: &str = "DELETE FROM shop_imports WHERE created_on < ?";
+    let text = |text: &str| Value::Text(text.to_owned());
+    let before = |time| Value::Moment(moment::now().saturating_sub(time));
+    let reason = text("The program that imported it was ended.");
+    let silent = vec![text(INTERRUPTED), reason, text(RUNNING), before(SILENCE)];
+    let statements = [Statement::fixed(SILENT, silent), Statement::fixed(OLD, vec![before(KEPT)])];
+    store::retry(|| store.write(statements.clone())).await
+}

@@ -1,0 +1,373 @@
+//! A file as records: lines of JSON, or records of CSV, each with its place in the file. What is wrong with one
+//! record is a fault of that one. Knows nothing of the store.
+
+use csv_core::ReadRecordResult;
+use sha2::{Digest, Sha256};
+
+use super::header::{Header, delimiter};
+use super::source::{Source, invalid};
+use crate::error::{Error, Fault, FaultKind};
+use crate::wire::body::{self, LineMember};
+use crate::wire::importing::Import;
+use crate::wire::table::{ABOUT, Format};
+
+/// The greatest length of a record in bytes.
+const MAX_LINE: usize = 1024 * 1024;
+/// The greatest number of cells of a record.
+const MAX_CELLS: usize = 1_000;
+/// What a file of UTF-8 may begin with.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+/// What a compressed spreadsheet begins with.
+const ZIP: &[u8] = b"PK\x03\x04";
+
+/// A record of a file.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// The line of the file on which it begins.
+    pub(super) number: u64,
+    /// The line on which it ends.
+    pub(super) last: u64,
+    /// The bytes of the file up to its end.
+    pub(super) digest: Sha256,
+    /// Its members, or what is wrong with it.
+    pub(super) members: Result<Vec<LineMember>, Fault>,
+    /// About how many bytes it takes.
+    pub(super) size: usize,
+}
+
+/// A file that is read record by record.
+pub(super) struct Reader {
+    source: Source,
+    /// What has arrived.
+    bytes: Vec<u8>,
+    /// How much of it has been read.
+    at: usize,
+    /// Whether everything has arrived.
+    ended: bool,
+    /// How many lines have been read to their ends.
+    lines: u64,
+    /// Whether the latest of these ends is a carriage return, so that a line feed belongs to it.
+    ends_with_return: bool,
+    digest: Sha256,
+    /// Whether a record has been read.
+    has_begun: bool,
+    /// The form of the file: lines of JSON without it.
+    table: Option<Table>,
+}
+
+/// A file of CSV.
+struct Table {
+    header: Header,
+    core: csv_core::Reader,
+    /// The text of a record, and the ends of its cells.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// A record of CSV as it was read.
+struct Raw {
+    number: u64,
+    last: u64,
+    cells: usize,
+    length: usize,
+    is_too_long: bool,
+    has_open_quote: bool,
+}
+
+impl Reader {
+    /// Reads the beginning of a file: of CSV, the names of the columns.
+    ///
+    /// # Errors
+    /// When it is no file of its form, or has columns that are unknown, repeated or missing.
+    pub(super) async fn begin(
+        source: Source,
+        import: &Import,
+        header: Header,
+    ) -> Result<Self, Error> {
+        let (bytes, digest) = (Vec::new(), Sha256::new());
+        let mut reader = Self {
+            source,
+            bytes,
+            at: 0,
+            ended: false,
+            lines: 0,
+            ends_with_return: false,
+            digest,
+            has_begun: false,
+            table: None,
+        };
+        while reader.bytes.len() < ZIP.len() && reader.fill().await? {}
+        if reader.bytes.is_empty() {
+            return Err(invalid("The file is empty."));
+        }
+        if reader.bytes.starts_with(ZIP) {
+            let detail = "This is a zip file, as spreadsheets are; save the sheet as CSV in UTF-8.";
+            return Err(invalid(detail));
+        }
+        if reader.bytes.starts_with(BOM) {
+            reader.consume(BOM.len());
+        }
+        match import.format {
+            Format::Ndjson => reader.check_object().await?,
+            Format::Csv => reader.read_header(header).await?,
+        }
+        Ok(reader)
+    }
+
+    /// The next record; `None` at the end.
+    ///
+    /// # Errors
+    /// When the rest of the file cannot be read.
+    pub(super) async fn next(&mut self) -> Result<Option<Line>, Error> {
+        match self.table {
+            Some(_) => self.next_of_csv().await,
+            None => self.next_of_json().await,
+        }
+    }
+
+    /// The names of the columns; none in a file of lines of JSON, where each line has its own.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.table.iter().flat_map(|table| table.header.names())
+    }
+
+    /// Refuses a file of another form that is called lines of JSON.
+    async fn check_object(&mut self) -> Result<(), Error> {
+        loop {
+            let rest = &self.bytes[self.at..];
+            let is_long = rest.len() > MAX_LINE;
+            match rest.iter().copied().find(|byte| !byte.is_ascii_whitespace()) {
+                Some(b'{') => return Ok(()),
+                Some(_) => {
+                    let detail = "The first line is no JSON object; is the file CSV?";
+                    return Err(invalid(detail));
+                }
+                None => {}
+            }
+            if is_long || !self.fill().await? {
+                return Err(invalid("The file has no records."));
+            }
+        }
+    }
+
+    async fn read_header(&mut self, header: Header) -> Result<(), Error> {
+        while !self.bytes.contains(&b'\n') && self.bytes.len() <= MAX_LINE && self.fill().await? {}
+        let first = self.bytes[self.at..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let core = csv_core::ReaderBuilder::new().delimiter(delimiter(first)).build();
+        let (text, ends) = (vec![0; 4_096], vec![0; 64]);
+        self.table = Some(Table { header, core, text, ends });
+        let Some(raw) = self.record().await? else {
+            return Err(invalid("The file has no header."));
+        };
+        if raw.is_too_long || raw.has_open_quote {
+            return Err(invalid("The header is too long, or has a quote that is not closed."));
+        }
+        let Some(table) = &mut self.table else { return Ok(()) };
+        let names = table.cells(&raw).map_err(|_| invalid("The header is not UTF-8."))?;
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        table.header.read(names)?;
+        Ok(())
+    }
+
+    async fn next_of_csv(&mut self) -> Result<Option<Line>, Error> {
+        let Some(raw) = self.record().await? else { return Ok(None) };
+        let Some(table) = &self.table else { return Ok(None) };
+        let fault = |detail: String| Fault::new(FaultKind::InvalidTable, detail);
+        let number = raw.number;
+        let members = if raw.is_too_long {
+            Err(fault(format!("Line {number}: the record is longer than {MAX_LINE} bytes.")))
+        } else if raw.has_open_quote {
+            Err(fault(format!("Line {number}: a quote is not closed, or not doubled.")))
+        } else if raw.cells != table.header.width() {
+            let width = table.header.width();
+            let detail =
+                format!("Line {number} has {} cells, and the header has {width}.", raw.cells);
+            Err(fault(detail))
+        } else {
+            let cells = table.cells(&raw);
+            let cells = cells.map_err(|column| {
+                let name = table.header.name(column);
+                fault(format!("Line {number}: the column {name} is not UTF-8."))
+            });
+            cells.map(|cells| table.header.members(&cells))
+        };
+        Ok(Some(self.line((number, raw.last), members, raw.length)))
+    }
+
+    async fn next_of_json(&mut self) -> Result<Option<Line>, Error> {
+        let mut is_too_long = false;
+        let mut looked = 0;
+        loop {
+            let rest = &self.bytes[self.at..];
+            let end = rest[looked..].iter().position(|byte| *byte == b'\n');
+            let end = end.map(|end| looked + end);
+            if end.is_none() && !self.ended {
+                looked = rest.len();
+                if looked > MAX_LINE {
+                    is_too_long = true;
+                    self.consume(looked);
+                    looked = 0;
+                }
+                self.fill().await?;
+                continue;
+            }
+            let (length, with_end) = end.map_or((rest.len(), rest.len()), |end| (end, end + 1));
+            let text = rest[..length].to_vec();
+            if with_end == 0 && !is_too_long {
+                return Ok(None);
+            }
+            let number = self.lines + 1;
+            self.consume(with_end);
+            if is_too_long || length > MAX_LINE {
+                let detail = format!("Line {number} is longer than {MAX_LINE} bytes.");
+                let fault = Fault::new(FaultKind::InvalidTable, detail);
+                return Ok(Some(self.line((number, number), Err(fault), 0)));
+            }
+            looked = 0;
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let members = read_json(&text, number);
+            let is_first = !std::mem::replace(&mut self.has_begun, true);
+            if is_first && members.as_ref().is_ok_and(|members| is_about(members)) {
+                continue;
+            }
+            return Ok(Some(self.line((number, number), members, length)));
+        }
+    }
+
+    fn line(
+        &self,
+        (number, last): (u64, u64),
+        members: Result<Vec<LineMember>, Fault>,
+        size: usize,
+    ) -> Line {
+        Line { number, last, digest: self.digest.clone(), members, size }
+    }
+
+    /// Reads a record of CSV; `None` at the end.
+    async fn record(&mut self) -> Result<Option<Raw>, Error> {
+        // What is left of the end of the record before, and empty lines.
+        loop {
+            let rest = &self.bytes[self.at..];
+            let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            let is_all = blank == rest.len();
+            self.consume(blank);
+            match is_all {
+                false => break,
+                true if self.fill().await? => {}
+                true => return Ok(None),
+            }
+        }
+        let number = self.lines + 1;
+        let (mut quotes, mut length, mut cells, mut is_too_long) = (0, 0, 0, false);
+        let mut ends_with_line = false;
+        loop {
+            if self.at == self.bytes.len() && !self.ended {
+                self.fill().await?;
+            }
+            let Some(table) = &mut self.table else { return Ok(None) };
+            let (result, read, written, ended) = table.core.read_record(
+                &self.bytes[self.at..],
+                &mut table.text[length..],
+                &mut table.ends[cells..],
+            );
+            let consumed = &self.bytes[self.at..self.at + read];
+            quotes += consumed.iter().filter(|byte| **byte == b'"').count();
+            if let Some(last) = consumed.last() {
+                ends_with_line = matches!(last, b'\r' | b'\n');
+            }
+            length += written;
+            cells += ended;
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull if table.text.len() < MAX_LINE => {
+                    table.text.resize((2 * table.text.len()).min(MAX_LINE), 0);
+                }
+                ReadRecordResult::OutputEndsFull if table.ends.len() < MAX_CELLS => {
+                    table.ends.resize((2 * table.ends.len()).min(MAX_CELLS), 0);
+                }
+                // The rest of the record is read and dropped.
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
+                    is_too_long = true;
+                    (length, cells) = (0, 0);
+                }
+                ReadRecordResult::Record | ReadRecordResult::End => {}
+            }
+            self.consume(read);
+            match result {
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok(None),
+                _ => {}
+            }
+        }
+        let last = if ends_with_line { self.lines } else { self.lines + 1 };
+        let has_open_quote = quotes % 2 == 1;
+        Ok(Some(Raw { number, last, cells, length, is_too_long, has_open_quote }))
+    }
+
+    /// Notes that so many bytes have been read.
+    fn consume(&mut self, count: usize) {
+        let read = &self.bytes[self.at..self.at + count];
+        self.digest.update(read);
+        let number_of = |byte: u8| read.iter().filter(|known| **known == byte).count();
+        let mut lines = number_of(b'\n');
+        // A record of CSV may end with a carriage return alone, and most end with one before the line feed.
+        let returns = if self.table.is_some() { number_of(b'\r') } else { 0 };
+        let pairs = read.windows(2).filter(|pair| returns > 0 && *pair == b"\r\n").count();
+        lines = lines + returns - pairs;
+        if self.ends_with_return && read.first() == Some(&b'\n') {
+            lines -= 1;
+        }
+        if let Some(last) = read.last() {
+            self.ends_with_return = returns > 0 && *last == b'\r';
+        }
+        self.lines += u64::try_from(lines).unwrap_or(u64::MAX);
+        self.at += count;
+    }
+
+    /// Waits for more, and returns whether there is.
+    async fn fill(&mut self) -> Result<bool, Error> {
+        if self.ended {
+            return Ok(false);
+        }
+        self.bytes.drain(..self.at);
+        self.at = 0;
+        match self.source.next().await? {
+            Some(bytes) => self.bytes.extend_from_slice(&bytes),
+            None => self.ended = true,
+        }
+        Ok(!self.ended)
+    }
+}
+
+impl Table {
+    /// The cells of the latest record.
+    ///
+    /// # Errors
+    /// The position of a cell that is not UTF-8.
+    fn cells(&self, raw: &Raw) -> Result<Vec<&str>, usize> {
+        let mut begin = 0;
+        let cells = self.ends[..raw.cells].iter().enumerate().map(|(column, end)| {
+            let cell = self.text.get(begin..*end).unwrap_or_default();
+            begin = *end;
+            std::str::from_utf8(cell).map_err(|_| column)
+        });
+        cells.collect()
+    }
+}
+
+/// Whether a line is the first one of an export, about the export itself.
+fn is_about(members: &[LineMember]) -> bool {
+    matches!(members, [(name, _)] if name == ABOUT)
+}
+
+/// Reads a line of JSON.
+fn read_json(line: &[u8], number: u64) -> Result<Vec<LineMember>, Fault> {
+    let read = match std::str::from_utf8(line) {
+        Ok(text) => body::line(text),
+        Err(error) => Err(format!("is not UTF-8 at byte {}", error.valid_up_to() + 1)),
+    };
+    read.map_err(|complaint| {
+        Fault::new(FaultKind::InvalidTable, format!("Line {number} {complaint}."))
+    })
+}

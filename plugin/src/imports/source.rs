@@ -1,0 +1,120 @@
+//! The bytes of a file while they arrive: expanded if they are compressed, and counted. Knows nothing of what
+//! they mean.
+
+use std::io::Write;
+
+use flate2::write::MultiGzDecoder;
+use futures_util::StreamExt;
+use host_interface::Body;
+
+use crate::error::{Error, Fault, FaultKind};
+
+/// How many compressed bytes are expanded at once: at worst, they become a thousand times as many.
+const EXPANDED_AT_ONCE: usize = 1_024;
+
+/// A file that arrives.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// What has arrived first, if all of it has.
+    whole: Option<Vec<u8>>,
+    /// The rest; `None` at its end.
+    pieces: Option<Body>,
+    decoder: Option<MultiGzDecoder<Vec<u8>>>,
+    /// What has arrived and is not expanded yet.
+    packed: Vec<u8>,
+    expanded: usize,
+    limit: usize,
+}
+
+impl Source {
+    /// A file that is there, or arrives in pieces, and has at most so many bytes once it is expanded.
+    pub(super) fn new(whole: Vec<u8>, pieces: Option<Body>, gzip: bool, limit: usize) -> Self {
+        let decoder = gzip.then(|| MultiGzDecoder::new(Vec::new()));
+        Self { whole: Some(whole), pieces, decoder, packed: Vec::new(), expanded: 0, limit }
+    }
+
+    /// The next bytes, which are never empty; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file breaks off, cannot be expanded, or is too large.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        loop {
+            let bytes = match self.unpack()? {
+                Some(bytes) => bytes,
+                None => match self.arrived().await? {
+                    Some(bytes) if self.decoder.is_some() => {
+                        self.packed = bytes;
+                        continue;
+                    }
+                    Some(bytes) => bytes,
+                    None => return self.end(),
+                },
+            };
+            self.expanded = self.expanded.saturating_add(bytes.len());
+            if self.expanded > self.limit {
+                return Err(self.too_large());
+            }
+            if !bytes.is_empty() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    /// What has arrived as it was sent.
+    async fn arrived(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        if let Some(whole) = self.whole.take()
+            && !whole.is_empty()
+        {
+            return Ok(Some(whole));
+        }
+        let Some(pieces) = &mut self.pieces else { return Ok(None) };
+        match pieces.next().await.transpose() {
+            Ok(Some(chunk)) => Ok(Some(chunk.to_vec())),
+            Ok(None) => {
+                self.pieces = None;
+                Ok(None)
+            }
+            Err(error) => {
+                self.pieces = None;
+                Err(invalid(format!("The file broke off: {error}.")))
+            }
+        }
+    }
+
+    /// Expands some of what has arrived; `None` if nothing is left.
+    fn unpack(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let Some(decoder) = &mut self.decoder else { return Ok(None) };
+        if self.packed.is_empty() {
+            return Ok(None);
+        }
+        let some = self.packed.len().min(EXPANDED_AT_ONCE);
+        decoder.write_all(&self.packed[..some]).map_err(|_| corrupt())?;
+        self.packed.drain(..some);
+        Ok(Some(std::mem::take(decoder.get_mut())))
+    }
+
+    /// What the end of a compressed file gives.
+    fn end(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let Some(decoder) = self.decoder.take() else { return Ok(None) };
+        let rest = decoder.finish().map_err(|_| corrupt())?;
+        self.expanded = self.expanded.saturating_add(rest.len());
+        if self.expanded > self.limit {
+            return Err(self.too_large());
+        }
+        Ok(Some(rest).filter(|rest| !rest.is_empty()))
+    }
+
+    fn too_large(&self) -> Error {
+        let detail = format!("The file has more than {} bytes once it is expanded.", self.limit);
+        Fault::new(FaultKind::BodyTooLarge, detail).into()
+    }
+}
+
+fn corrupt() -> Error {
+    invalid("The file is not valid gzip.")
+}
+
+/// The refusal of a file as a whole.
+pub(super) fn invalid(detail: impl Into<String>) -> Error {
+    Fault::new(FaultKind::InvalidTable, detail).into()
+}

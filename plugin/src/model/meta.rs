@@ -1,0 +1,21 @@
+//! Members of `meta` that a record has beside its attributes. Independent of what they are about.
+
+use serde_json::{Map, Value as Json};
+
+use super::field::Field;
+use super::value::Cell;
+use crate::error::Error;
+
+/// Members of `meta` that follow from columns of the record.
+#[derive(Debug)]
+pub struct DerivedMeta {
+    /// The members, of which those that may be unset are left out then.
+    pub members: &'static [Field],
+    /// The columns.
+    pub from: &'static [&'static str],
+    /// Derives the members from the cells of the columns, in their order.
+    pub derive: Derive,
+}
+
+/// See [`DerivedMeta::derive`].
+pub type Derive = fn(&[&Cell<'_>]) -> Result<Map<String, Json>, Error>;

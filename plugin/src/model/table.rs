@@ -1,0 +1,89 @@
+//! Tables of records, as clients import and export them: which columns they have. Independent of the form
+//! in which they are sent.
+
+use std::borrow::Cow;
+
+use super::field::Field;
+use super::registry::Registry;
+use super::relation::{One, Relation};
+use super::resource::Resource;
+use super::value::Kind;
+
+/// A column of a table of records.
+#[derive(Clone, Copy, Debug)]
+pub enum Column {
+    /// The primary key.
+    Key(&'static Resource),
+    /// A field.
+    Own(&'static Field),
+    /// The name of a related record, in the place of its key.
+    Named(Naming),
+}
+
+/// A field with the key of a record that has a name of its own in its store: a country has its code, a
+/// category its path.
+#[derive(Clone, Copy, Debug)]
+pub struct Naming {
+    /// The field, and the resource of the record.
+    pub one: One,
+    /// The field of the record with its name.
+    pub by: &'static Field,
+}
+
+impl Column {
+    /// All columns of the records of a resource: the key, and whatever a document shows or a body may give.
+    /// Where records have names, these may take the place of their keys.
+    pub fn all(resource: &'static Resource, names: bool, registry: Registry) -> Vec<Column> {
+        let key = resource.shows_key.then_some(Column::Key(resource));
+        let given = |field: &&Field| !resource.is_internal(field.name);
+        let own = resource.fields().filter(given).map(Column::Own);
+        let columns = key.into_iter().chain(own);
+        if !names {
+            return columns.collect();
+        }
+        let namings: Vec<Naming> = Naming::of(resource, registry).collect();
+        columns.map(|column| column.named(&namings)).collect()
+    }
+
+    /// The same column, with the name of the record if it is one of these.
+    pub fn named(self, namings: &[Naming]) -> Column {
+        let Column::Own(field) = self else { return self };
+        let naming = namings.iter().find(|naming| naming.one.field.name == field.name);
+        naming.map_or(self, |naming| Column::Named(*naming))
+    }
+
+    /// The name that clients know it by.
+    pub fn name(&self) -> Cow<'static, str> {
+        match self {
+            Column::Key(resource) => resource.key.into(),
+            Column::Own(field) => field.name.into(),
+            Column::Named(naming) => naming.name().into(),
+        }
+    }
+
+    /// The kind of its values.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Column::Key(resource) => Kind::Key(resource.kind),
+            Column::Own(field) => field.kind,
+            Column::Named(naming) => naming.by.kind,
+        }
+    }
+}
+
+impl Naming {
+    /// The fields of a resource in whose place a table may have names.
+    pub fn of(resource: &'static Resource, registry: Registry) -> impl Iterator<Item = Naming> {
+        Relation::of(resource, registry).filter_map(|relation| {
+            let Relation::One(one) = relation else { return None };
+            let name = one.target.named_by?;
+            let by = one.target.fields().find(|field| field.name == name)?;
+            Some(Naming { one, by })
+        })
+    }
+
+    /// The name of the column, for example `category.path`.
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.one.name, self.by.name)
+    }
+}

@@ -1,0 +1,156 @@
+//! What of an order can still be given back, for those who read an order and for its refunds. `refund_amounts` has the
+//! arithmetic.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::amounts::{
+    REFUND, REFUNDED, SHIPPING, SHIPPING_REFUNDED, SHIPPING_TAX, SHIPPING_TAX_REFUNDED, TOTAL,
+};
+use super::items::{
+    AMOUNT_REFUNDED, FINALPRICE_WITH_TAX, QUANTITY, QUANTITY_REFUNDED, SHARE_REFUNDED, TAX,
+    TAX_REFUNDED,
+};
+use super::refund_amounts::{Coin, Left, Line, Part};
+use crate::error::Error;
+use crate::model::field::{self, Field, Handle, Money, Typed, Units, int, money};
+use crate::model::meta::DerivedMeta;
+use crate::model::record::Record;
+use crate::model::value::{Cell, Kind, Value, decimal_text};
+
+/// The decimals of its currency; unset if that does not exist.
+pub(super) const DECIMALS: Handle<i64> = int("refund_decimals")
+    .nullable()
+    .computed(
+        "(SELECT c.currency_num_decimals FROM shop_currencies c \
+         WHERE c.currency_code = t.currency_code)",
+    )
+    .number();
+/// The key, quantity and amount of each of its items, with what was given back of both.
+pub(super) const LINES: Field = field::json("refund_lines").nullable().computed(
+    "(SELECT {rows i.shop_orderitem_id, i.orderitem_quantity, \
+     units i.orderitem_finalprice_with_tax, i.refunded_quantity, units i.refunded_amount} \
+     FROM shop_orderitems i WHERE i.order_key = t.shop_order_id)",
+);
+
+/// The decimals of amounts in a currency that does not exist.
+const USUAL_DECIMALS: i64 = 2;
+
+/// What is left of an order, for those who read it.
+pub(super) static META: DerivedMeta = DerivedMeta {
+    members: &[
+        Field::of_kind("refundable", Kind::JsonObject(REFUNDABLE)).nullable(),
+        UNATTRIBUTED.nullable(),
+    ],
+    from: &[
+        DECIMALS.field.name,
+        TOTAL.field.name,
+        REFUND.field.name,
+        REFUNDED.field.name,
+        SHIPPING.field.name,
+        SHIPPING_TAX.field.name,
+        SHIPPING_REFUNDED.field.name,
+        LINES.name,
+    ],
+    derive: |cells| {
+        let [decimals, total, refund, refunded, shipping, tax, shipped, lines] = cells else {
+            return Err(Error::Contract("an order has other columns"));
+        };
+        let coin = Coin::of(decimals.optional_int(DECIMALS.name)?.unwrap_or(USUAL_DECIMALS));
+        let (refund, refunded) = (refund.int(REFUND.name)?, refunded.int(REFUNDED.name)?);
+        let amount = shipping.int(SHIPPING.name)? + tax.int(SHIPPING_TAX.name)?;
+        let of_shipping = Part { amount: shipped.int(SHIPPING_REFUNDED.name)?, ..Part::default() };
+        let shipping = Line::new(coin, 0, [amount, 0], of_shipping).left();
+        let mut items = Map::new();
+        if let Cell::Text(lines) = lines {
+            for [key, quantity, amount, pieces, given] in
+                serde_json::from_str::<Vec<[i64; 5]>>(lines)?
+            {
+                let given = Part { quantity: pieces, amount: given, ..Part::default() };
+                let left = Line::new(coin, quantity, [amount, 0], given).left();
+                items.insert(key.to_string(), shown(left));
+            }
+        }
+        let left = money_text(coin.whole(total.int(TOTAL.name)? - refund));
+        let refundable =
+            json!({"amount": left, "shipping": money_text(shipping.amount), "items": items});
+        let mut meta = Map::from_iter([("refundable".to_owned(), refundable)]);
+        if refund > refunded {
+            meta.insert(UNATTRIBUTED.name.to_owned(), money_text(refund - refunded).into());
+        }
+        Ok(meta)
+    },
+};
+
+const REFUNDABLE: &[(&str, Kind)] =
+    &[("amount", Kind::MONEY), ("shipping", Kind::MONEY), ("items", Kind::JsonByKey(LEFT))];
+const LEFT: &[(&str, Kind)] = &[("quantity", Kind::COUNT), ("amount", Kind::MONEY)];
+/// What was given back without a refund.
+const UNATTRIBUTED: Field = money("unattributed_refund");
+
+/// What is left of an order that is locked.
+pub(super) struct Refundable {
+    pub(super) coin: Coin,
+    /// The decimals of its currency.
+    pub(super) decimals: i64,
+    /// What is left in all.
+    pub(super) amount: i64,
+    pub(super) shipping: Line,
+}
+
+impl Refundable {
+    pub(super) fn of(order: &Record) -> Result<Self, Error> {
+        let units = |field: &Handle<Money>| Ok::<_, Error>(order.need(field)?.0);
+        let decimals = order.get(&DECIMALS)?.unwrap_or(USUAL_DECIMALS);
+        let coin = Coin::of(decimals);
+        let tax = units(&SHIPPING_TAX)?;
+        let refunded = Part {
+            amount: units(&SHIPPING_REFUNDED)?,
+            tax: units(&SHIPPING_TAX_REFUNDED)?,
+            ..Part::default()
+        };
+        Ok(Self {
+            coin,
+            decimals,
+            amount: coin.whole(units(&TOTAL)? - units(&REFUND)?),
+            shipping: Line::new(coin, 0, [units(&SHIPPING)? + tax, tax], refunded),
+        })
+    }
+
+    /// A line of the order.
+    pub(super) fn line(&self, item: &Record) -> Result<Line, Error> {
+        let amount = [item.need(&FINALPRICE_WITH_TAX)?.0, item.need(&TAX)?.0];
+        Ok(Line::new(self.coin, item.need(&QUANTITY)?, amount, refunded(item)?))
+    }
+}
+
+/// What refunds have of an item.
+pub(super) fn refunded(item: &Record) -> Result<Part, Error> {
+    let units = |field: &Handle<Money>| Ok::<_, Error>(item.need(field)?.0);
+    Ok(Part {
+        quantity: item.need(&QUANTITY_REFUNDED)?,
+        amount: units(&AMOUNT_REFUNDED)?,
+        tax: units(&TAX_REFUNDED)?,
+        share: units(&SHARE_REFUNDED)?,
+    })
+}
+
+/// What is left, as clients read it.
+pub(super) fn shown(left: Left) -> Json {
+    json!({"quantity": left.quantity, "amount": money_text(left.amount)})
+}
+
+/// An amount as clients read it.
+pub(super) fn money_text(units: i64) -> String {
+    decimal_text(units, 5, 2)
+}
+
+/// The new values of what refunds have of an item.
+pub(super) fn values(refunded: Part) -> [Value; 4] {
+    let Part { quantity, amount, tax, share } = refunded;
+    [
+        quantity.into_value(),
+        Units::<5>(amount).into_value(),
+        Units::<5>(tax).into_value(),
+        Units::<5>(share).into_value(),
+    ]
+}

@@ -1,0 +1,100 @@
+//! The query of an export: the filters, the order and the fields of the list of a type, and the form of the
+//! table. Independent of how records are read.
+
+use host_interface::Request;
+use time::PrimitiveDateTime;
+
+use super::parameters::{own_parameters, switch, word};
+use super::request::{Listing, Read, Scope};
+use super::table::{Form, Format};
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::question::{Condition, Page, Shape};
+use crate::model::registry::Registry;
+use crate::model::resource::Resource;
+use crate::model::table::{Column, Naming};
+
+/// The parameter for cells that a spreadsheet does not compute.
+pub const SAFE: &str = "safe";
+/// The parameter for the columns of related records.
+pub const COLUMNS: &str = "columns";
+/// The values of this parameter.
+pub const KEYS_OR_NAMES: [&str; 2] = ["keys", "names"];
+
+/// What a client wants to export.
+#[derive(Debug)]
+pub struct Export {
+    /// The resource.
+    pub resource: &'static Resource,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The form.
+    pub form: Form,
+    /// The moment since which the records must have changed.
+    pub modified_since: Option<PrimitiveDateTime>,
+    listing: Listing,
+}
+
+impl Export {
+    /// Reads a request for the records of this resource.
+    ///
+    /// # Errors
+    /// All faults of the query.
+    pub fn read(
+        request: &Request,
+        resource: &'static Resource,
+        registry: Registry,
+    ) -> Result<Self, Error> {
+        let query = request.query();
+        let Read { value: listing, view, mut faults } =
+            Listing::read_selecting(query, Scope::All(resource), registry);
+        let mut refuse = |name: &str, detail: &str| {
+            faults.push(Fault::at_parameter(FaultKind::UnknownParameter, name, detail));
+        };
+        if listing.paged || listing.resume.is_some() {
+            refuse("page", "An export has no pages: it has all records.");
+        }
+        if view.include.is_some() {
+            refuse("include", "An export has no related records.");
+        }
+        let [safe, names] = own_parameters(query, [SAFE, COLUMNS], &mut faults);
+        let safe = switch(SAFE, safe.as_deref()).unwrap_or_else(|fault| {
+            faults.push(fault);
+            false
+        });
+        let names = word(COLUMNS, names.as_deref(), &KEYS_OR_NAMES).unwrap_or_else(|fault| {
+            faults.push(fault);
+            KEYS_OR_NAMES[0]
+        });
+        let names = names == KEYS_OR_NAMES[1];
+        if !faults.is_empty() {
+            return Err(faults.into());
+        }
+        let columns = match view.shape {
+            Shape::Selected(selection) => {
+                let shown = selection.attributes.with(selection.relationships);
+                let namings: Vec<Naming> =
+                    Naming::of(resource, registry).filter(|_| names).collect();
+                let fields = resource.fields().enumerate();
+                let fields = fields.filter(|(position, _)| shown.contains(*position));
+                let own = fields.map(|(_, field)| Column::Own(field).named(&namings));
+                let key = selection.key.then_some(Column::Key(resource));
+                key.into_iter().chain(own).collect()
+            }
+            Shape::List | Shape::Detail => Column::all(resource, names, registry),
+        };
+        if columns.is_empty() {
+            let name = format!("fields[{}]", resource.kind);
+            let detail = format!("{name} must name a field to export.");
+            return Err(Fault::at_parameter(FaultKind::InvalidParameter, &name, detail).into());
+        }
+        let form = Form { format: Format::accepted(request), safe };
+        let modified_since = listing.modified_since;
+        Ok(Self { resource, columns, form, modified_since, listing })
+    }
+
+    /// The records, under these further conditions.
+    pub fn page(&self, further: impl IntoIterator<Item = Condition>) -> Page {
+        let conditions = self.listing.conditions.iter().cloned().chain(further).collect();
+        self.listing.page(self.resource, conditions)
+    }
+}

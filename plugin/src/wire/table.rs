@@ -1,0 +1,224 @@
+//! Tables of records in the forms in which clients exchange them: lines of JSON (NDJSON), and CSV as RFC 4180
+//! describes it. Independent of which records these are.
+
+use csv::{Terminator, Writer, WriterBuilder};
+use host_interface::Request;
+use mediatype::{MediaType, MediaTypeList, ReadParams};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value as Json;
+
+use super::literal;
+use crate::error::Error;
+use crate::model::table::Column;
+use crate::model::value::{Cell, Kind, Value};
+
+/// The media type of lines of JSON.
+pub const NDJSON: &str = "application/x-ndjson";
+/// The media type of CSV.
+pub const CSV: &str = "text/csv";
+
+/// The only member of the first line of an export.
+pub const ABOUT: &str = "export";
+
+/// What a cell of CSV has for a value that is unset. An empty one is not sent.
+pub const UNSET: &str = "\\N";
+
+/// What precedes a cell that a spreadsheet would compute, and the name of the first column of such a file.
+pub const HARMLESS: char = '\'';
+
+/// The form of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object on each line.
+    Ndjson,
+    /// Comma-separated values, after a line with the names of the columns.
+    Csv,
+}
+
+/// The form of a table that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The format.
+    pub format: Format,
+    /// Whether cells of CSV that a spreadsheet would compute are made harmless.
+    pub safe: bool,
+}
+
+impl Format {
+    /// The format that a client accepts: the first one that it names. A host lets nobody pass who names none.
+    pub fn accepted(request: &Request) -> Self {
+        for range in ranges(request) {
+            let refused = |(name, value): (mediatype::Name<'_>, mediatype::Value<'_>)| {
+                name == "q" && value.as_str().trim_matches(['0', '.']).is_empty()
+            };
+            if range.params().any(refused) {
+                continue;
+            }
+            match (range.ty.as_str(), range.subty.as_str()) {
+                ("text", "csv") => return Format::Csv,
+                ("application", "x-ndjson") => return Format::Ndjson,
+                _ => {}
+            }
+        }
+        Format::Ndjson
+    }
+
+    /// Whether a client accepts lines of JSON.
+    pub fn accepts_lines(request: &Request) -> bool {
+        ranges(request)
+            .any(|range| (range.ty.as_str(), range.subty.as_str()) == ("application", "x-ndjson"))
+    }
+
+    /// The media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Ndjson => NDJSON,
+            Format::Csv => "text/csv; charset=utf-8",
+        }
+    }
+
+    /// The end of the names of such files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Ndjson => "ndjson",
+            Format::Csv => "csv",
+        }
+    }
+}
+
+/// A table that is being written.
+#[derive(Debug)]
+pub struct TableWriter {
+    form: Form,
+    columns: Vec<Column>,
+    names: Vec<String>,
+    written: Vec<u8>,
+}
+
+impl TableWriter {
+    /// A table in this form, with these columns.
+    pub fn new(form: Form, columns: Vec<Column>) -> Self {
+        let names = columns.iter().map(|column| column.name().into_owned()).collect();
+        Self { form, columns, names, written: Vec::new() }
+    }
+
+    /// Writes what precedes the records: a line about the table in NDJSON, the names of the columns in CSV.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(&mut self, about: &impl Serialize) -> Result<(), Error> {
+        match self.form.format {
+            Format::Ndjson => self.line(about),
+            Format::Csv => {
+                let first = self.names.first().map(String::as_str).unwrap_or_default();
+                let first =
+                    if self.form.safe { format!("{HARMLESS}{first}") } else { first.into() };
+                let others = self.names.iter().skip(1).map(String::as_str);
+                let cells: Vec<&str> = std::iter::once(first.as_str()).chain(others).collect();
+                record(&mut self.written, &cells)
+            }
+        }
+    }
+
+    /// Writes a record, with a value for each column.
+    ///
+    /// # Errors
+    /// When a value cannot be written as its column's kind.
+    pub fn row(&mut self, values: &[Value]) -> Result<(), Error> {
+        match self.form.format {
+            Format::Ndjson => {
+                let row = Row { names: &self.names, columns: &self.columns, values };
+                serde_json::to_writer(&mut self.written, &row)?;
+                self.written.push(b'\n');
+                Ok(())
+            }
+            Format::Csv => {
+                let cells = self.columns.iter().zip(values);
+                let cells = cells.map(|(column, value)| self.cell(column.kind(), value));
+                let cells = cells.collect::<Result<Vec<String>, Error>>()?;
+                record(&mut self.written, &cells)
+            }
+        }
+    }
+
+    /// How many bytes have been written and not been taken.
+    pub fn size(&self) -> usize {
+        self.written.len()
+    }
+
+    /// Takes what has been written.
+    pub fn take(&mut self) -> Vec<u8> {
+        let size = self.written.capacity();
+        std::mem::replace(&mut self.written, Vec::with_capacity(size))
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<(), Error> {
+        serde_json::to_writer(&mut self.written, value)?;
+        self.written.push(b'\n');
+        Ok(())
+    }
+
+    /// A cell of CSV.
+    fn cell(&self, kind: Kind, value: &Value) -> Result<String, Error> {
+        let text = match (kind, value) {
+            (Kind::Text { .. } | Kind::Code { .. } | Kind::Email, Value::Null) => String::new(),
+            (_, Value::Null) => UNSET.to_owned(),
+            (Kind::Json | Kind::Ids, Value::Text(text) | Value::Json(text)) => text.clone(),
+            _ => match literal::write(kind, &Cell::of(value), serde_json::value::Serializer)? {
+                Json::String(text) => text,
+                other => other.to_string(),
+            },
+        };
+        let computed = |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        let is_text = matches!(kind, Kind::Text { .. } | Kind::Code { .. } | Kind::Email);
+        if self.form.safe && is_text && computed(&text) {
+            return Ok(format!("{HARMLESS}{text}"));
+        }
+        Ok(text)
+    }
+}
+
+/// The media ranges that a client accepts.
+fn ranges(request: &Request) -> impl Iterator<Item = MediaType<'_>> {
+    let sent = (0..).map_while(|nth| request.header_at("accept", nth));
+    let texts = sent.filter_map(|value| std::str::from_utf8(value).ok());
+    texts.flat_map(|text| MediaTypeList::new(text).flatten())
+}
+
+/// Writes a record of CSV.
+fn record<T: AsRef<[u8]>>(to: &mut Vec<u8>, cells: &[T]) -> Result<(), Error> {
+    let mut writer: Writer<&mut Vec<u8>> =
+        WriterBuilder::new().terminator(Terminator::CRLF).from_writer(to);
+    writer.write_record(cells).map_err(host_interface::Error::failed)?;
+    writer.flush().map_err(host_interface::Error::failed)?;
+    Ok(())
+}
+
+/// A record as a JSON object.
+struct Row<'a> {
+    names: &'a [String],
+    columns: &'a [Column],
+    values: &'a [Value],
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.names.len()))?;
+        for ((name, column), value) in self.names.iter().zip(self.columns).zip(self.values) {
+            map.serialize_entry(name, &Member { kind: column.kind(), cell: Cell::of(value) })?;
+        }
+        map.end()
+    }
+}
+
+struct Member<'a> {
+    kind: Kind,
+    cell: Cell<'a>,
+}
+
+impl Serialize for Member<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        literal::write(self.kind, &self.cell, serializer)
+    }
+}

@@ -1,0 +1,64 @@
+//! A file on its way from a real browser through the pages of imports, with and without scripts.
+
+use fantoccini::Locator;
+
+use super::uploads::FILE;
+use crate::support::browser::{Browser, DESK, PHONE, faults_of, folder};
+use crate::support::visitor::{PASSWORD, shop};
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn a_file_is_imported_in_a_browser_with_and_without_scripts_by_keyboard() {
+    let shop = shop().await;
+    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
+    let pictures = folder().join("pictures");
+    std::fs::create_dir_all(&pictures).unwrap();
+    let files = tempfile::tempdir().unwrap();
+    let file = files.path().join("products.csv");
+    let mut faults = Vec::new();
+    for (name, look, has_scripts) in
+        [("desk", DESK, true), ("phone", PHONE, true), ("plain", DESK, false)]
+    {
+        std::fs::write(&file, FILE.replace("U-", &format!("{name}-"))).unwrap();
+        let browser = Browser::open(&shop, look).await;
+        if !has_scripts {
+            browser.without_script().await;
+        }
+        browser.goto("/").await;
+        browser.sign_in("superuser", PASSWORD).await;
+        browser.is_at("Dashboard").await;
+        let mut check = async |page: &str| {
+            if has_scripts {
+                let found = faults_of(&browser, &axe, look).await;
+                faults.extend(found.into_iter().map(|fault| format!("{page}, {name}: {fault}")));
+                assert_eq!(browser.out_of_reach().await, Vec::<String>::new(), "{page}");
+                // Of all bars, only the latest is shown.
+                let shown = "return [...document.querySelectorAll('.bars > *')].filter(bar => \
+                    bar.checkVisibility()).every(bar => !bar.nextElementSibling)";
+                assert_eq!(browser.script(shown).await, true);
+            }
+            let picture = browser.picture().await;
+            std::fs::write(pictures.join(format!("{page}-{name}.webp")), picture).unwrap();
+        };
+        browser.press("Import").await;
+        browser.is_at("Import").await;
+        let field = browser.client.find(Locator::Id("file")).await.unwrap();
+        field.send_keys(file.to_str().unwrap()).await.unwrap();
+        browser.choose("#type", "products").await;
+        // The buttons are pressed with the keyboard.
+        let press = async |css: &str| {
+            let button = browser.client.find(Locator::Css(css)).await.unwrap();
+            button.send_keys("\u{e007}").await.unwrap();
+        };
+        press("form[enctype] button").await;
+        browser.says("h2#result", "2 records can be imported, 1 record cannot").await;
+        check("import-dry-run").await;
+        press("main form button").await;
+        browser.says("h2#result", "2 records imported, 1 record left out").await;
+        check("import-done").await;
+        let path = format!("/products?filter[sku]={name}-");
+        assert_eq!(shop.get(&path).send().await.expect(200).total(), 2);
+        browser.close().await;
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}

@@ -1,0 +1,121 @@
+//! Imports of a host that is killed at any moment: the file is sent again, and the store becomes that of an import
+//! that nothing has interrupted.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::harness::{Answer, NDJSON, ROOT};
+use crate::support::process::{Place, Served};
+
+/// How often a host is killed; `TEST_KILLS` sets it.
+const KILLS: usize = 3;
+/// The records of the file.
+const RECORDS: usize = 3_000;
+
+/// How a client goes on after its connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// It asks how far the import has come.
+    ImportOf,
+    /// It sends the same request.
+    Key,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_goes_on_after_every_kill_ends_as_one_that_was_never_killed() {
+    let kills = std::env::var("TEST_KILLS").ok().and_then(|kills| kills.parse().ok());
+    let kills: usize = kills.unwrap_or(KILLS);
+    let file = file();
+    let whole = Place::of_the_store();
+    let token = whole.user("ann", "Administrator").await;
+    let served = whole.serve().await;
+    let sent = import(&served, &token, &file, "type=products", &[]).send().await.unwrap();
+    assert!(sent.text().await.unwrap().contains("\"failed\":30"));
+    let expected = content(&served, &token).await;
+    served.stop().await;
+    for way in [Way::ImportOf, Way::Key] {
+        let place = Place::of_the_store();
+        let token = place.user("ann", "Administrator").await;
+        for _ in 0..kills {
+            let mut served = place.serve().await;
+            let asking = send(&served, &token, &file, way).await;
+            let asking = tokio::spawn(async move { asking.send().await?.bytes().await });
+            tokio::time::sleep(Duration::from_millis(fastrand::u64(50..=900))).await;
+            served.signal("KILL").await;
+            served.ended().await;
+            drop(asking.await);
+        }
+        let served = place.serve().await;
+        let answer = send(&served, &token, &file, way).await.send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{way:?}: {:?}", answer.text().await);
+        let report = answer.text().await.unwrap();
+        assert!(report.contains("\"summary\""), "{way:?}: {report}");
+        assert_eq!(content(&served, &token).await, expected, "{way:?}");
+        // The same once more changes nothing.
+        let again = import(&served, &token, &file, "type=products&report=faults", &[]);
+        let again = again.send().await.unwrap().text().await.unwrap();
+        assert!(
+            again.contains("\"created\":0,\"updated\":0,\"unchanged\":2970"),
+            "{way:?}: {again}"
+        );
+        served.stop().await;
+    }
+}
+
+/// A file of products, of which every hundredth is wrong.
+fn file() -> String {
+    let rows = (0..RECORDS).map(|number| {
+        let price = if number % 100 == 7 { "\"1,5\"".to_owned() } else { format!("{number}.25") };
+        format!("K-{number},\"Product\n{number}\",{price},{}\n", number % 50)
+    });
+    format!("sku,product_name,price,quantity\n{}", rows.collect::<String>())
+}
+
+fn import(
+    served: &Served,
+    token: &str,
+    file: &str,
+    query: &str,
+    headers: &[(&str, String)],
+) -> reqwest::RequestBuilder {
+    let path = format!("{ROOT}/imports?{query}");
+    let ask = served.bare("POST", &path).bearer_auth(token).header("accept", NDJSON);
+    let ask = ask.header("content-type", "text/csv").body(file.to_owned());
+    headers.iter().fold(ask, |ask, (name, value)| ask.header(*name, value))
+}
+
+/// The request of a client that does not know how far it has come.
+async fn send(served: &Served, token: &str, file: &str, way: Way) -> reqwest::RequestBuilder {
+    if way == Way::Key {
+        let key = [("idempotency-key", "night".to_owned())];
+        return import(served, token, file, "type=products", &key);
+    }
+    let latest = served.get(&format!("{ROOT}/imports?page[limit]=1"), token);
+    let latest = Answer::to(latest).await.expect(200);
+    let Some(id) = latest.ids().first().copied() else {
+        return import(served, token, file, "type=products", &[]);
+    };
+    let committed = latest.column("committed_lines")[0].as_u64().unwrap();
+    let query = format!("type=products&from_line={}", committed + 1);
+    import(served, token, file, &query, &[("import-of", id.to_string())])
+}
+
+/// What the store has of the products, without keys and moments, and their stock.
+async fn content(served: &Served, token: &str) -> Vec<Value> {
+    let export =
+        served.bare("GET", &format!("{ROOT}/exports/products?sort=sku")).bearer_auth(token);
+    let answer = Answer::to(export.header("accept", NDJSON)).await;
+    assert_eq!(answer.status, 200);
+    let mut records = answer.lines();
+    records.remove(0);
+    for record in &mut records {
+        for name in ["shop_product_id", "created_on", "modified_on"] {
+            record.as_object_mut().unwrap().remove(name);
+        }
+    }
+    let ledger = "/reports/inventory?page[limit]=1";
+    let stock = Answer::to(served.get(&format!("{ROOT}{ledger}"), token)).await.expect(200);
+    records.push(stock.json()["meta"]["totals"].clone());
+    records
+}

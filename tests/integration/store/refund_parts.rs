@@ -1,0 +1,153 @@
+//! Generated orders that are given back in parts of any kind, some of which are undone: the parts add up to the order, to
+//! the cent, and undone they leave nothing behind.
+
+use std::collections::HashMap;
+
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::refunds::{check, lasting};
+use crate::support::harness::Shop;
+use crate::support::ledger::decimal;
+
+/// A decimal of so many coins in a currency with these decimals.
+fn coins(rng: &mut fastrand::Rng, most: i64, decimals: u32) -> Decimal {
+    Decimal::new(rng.i64(1..=most), decimals)
+}
+
+/// An order that is given back in parts of any kind, some of which are undone.
+async fn give_back_in_parts(shop: &Shop, rng: &mut fastrand::Rng) {
+    let (currency, decimals) = [("JPY", 0), ("EUR", 2), ("KWD", 3)][rng.usize(..3)];
+    let lines = (0..rng.usize(1..=40)).map(|number| {
+        let quantity = [1, 3, 7, rng.i64(1..=10_000)][rng.usize(..4)];
+        let price = Decimal::new(rng.i64(0..100_000), rng.u32(..=4));
+        let gross = price * Decimal::from(quantity);
+        let tax = (gross * Decimal::new(rng.i64(0..=25), 2)).round_dp(decimals);
+        let mut line = json!({
+            "orderitem_sku": format!("S-{number}"), "orderitem_quantity": quantity,
+            "orderitem_price": price.to_string(), "orderitem_tax": tax.to_string(),
+        });
+        if rng.bool() {
+            line["orderitem_discount"] = json!((gross / Decimal::from(10)).round_dp(2).to_string());
+        }
+        line
+    });
+    let lines: Vec<Value> = lines.collect();
+    let shipping = coins(rng, 1_000, decimals);
+    let order = json!({
+        "user_email": "ada@example.com", "currency_code": currency, "items": lines,
+        "order_shipping": shipping.to_string(), "order_shipping_tax": shipping.to_string(),
+    });
+    let order = shop.create("/orders", order).await;
+    let path = format!("/orders/{order}/refunds");
+    let show = async || shop.get(&format!("/orders/{order}")).send().await.expect(200).json();
+    let before = show().await["data"].clone();
+    let total = decimal(&before["attributes"]["order_total"]);
+    let left = async || show().await["data"]["meta"]["refundable"].clone();
+    let mut made: Vec<i64> = Vec::new();
+    for _ in 0..rng.u8(3..12) {
+        if rng.u8(..4) == 0 && !made.is_empty() {
+            let undone = made.swap_remove(rng.usize(..made.len()));
+            let reverse = format!("{path}/{undone}/reverse");
+            shop.post(&reverse, json!({"reason": "Wrong"})).send().await.expect(201);
+            continue;
+        }
+        let open = left().await;
+        let mut items = Vec::new();
+        for (key, of) in open["items"].as_object().unwrap() {
+            if rng.bool() {
+                continue;
+            }
+            let mut line = json!({"orderitem_id": key.parse::<i64>().unwrap()});
+            let quantity = of["quantity"].as_i64().unwrap();
+            if quantity > 0 && rng.u8(..3) > 0 {
+                line["quantity"] = json!(rng.i64(1..=quantity));
+            }
+            let amount = decimal(&of["amount"]).trunc_with_scale(decimals);
+            let some = (amount * Decimal::new(rng.i64(1..=9), 1)).trunc_with_scale(decimals);
+            if line.get("quantity").is_none() || rng.u8(..4) == 0 {
+                if some.is_zero() {
+                    continue;
+                }
+                line["amount"] = json!(some.to_string());
+            }
+            items.push(line);
+        }
+        if items.is_empty() {
+            continue;
+        }
+        let answer = shop.post(&path, json!({"reason": "R", "items": items})).send().await;
+        match answer.status {
+            201 => made.push(answer.id()),
+            // Pieces cost more than is left after an amount.
+            _ => {
+                let over = |error: &String| error.starts_with("422 over_refunded pointer /items/");
+                assert!(answer.expect(422).errors().iter().all(over));
+            }
+        }
+        let refund = decimal(&show().await["data"]["attributes"]["order_refund"]);
+        assert!(refund <= total, "{refund} of {total}");
+    }
+    // Whatever is left of each is given back at last: the sum is the order's, to the cent.
+    let open = left().await;
+    let rest = open["items"].as_object().unwrap().iter().filter_map(|(key, of)| {
+        let item = key.parse::<i64>().unwrap();
+        let amount = decimal(&of["amount"]);
+        (!amount.is_zero()).then(|| json!({"orderitem_id": item, "amount": amount.to_string()}))
+    });
+    let mut rest = json!({"reason": "Rest", "items": rest.collect::<Vec<_>>()});
+    rest["shipping_amount"] = open["shipping"].clone();
+    made.push(shop.post(&path, rest).send().await.expect(201).id());
+    let items = shop.get(&format!("/orders/{order}/items?page[limit]=100")).send().await;
+    let items = items.expect(200).json();
+    let mut sums = HashMap::<i64, [Decimal; 2]>::new();
+    let (mut all, mut tax) = (Decimal::ZERO, Decimal::ZERO);
+    let refunds = shop.get(&format!("{path}?page[limit]=100")).send().await.expect(200).json();
+    for refund in refunds["data"].as_array().unwrap() {
+        let of = &refund["attributes"];
+        all += decimal(&of["amount"]);
+        tax += decimal(&of["tax_amount"]);
+        for line in of["items"].as_array().unwrap() {
+            let sum = sums.entry(line["orderitem_id"].as_i64().unwrap()).or_default();
+            sum[0] += decimal(&line["amount"]);
+            sum[1] += decimal(&line["tax_amount"]);
+        }
+    }
+    let mut taxes = shipping;
+    for item in items["data"].as_array().unwrap() {
+        let key = item["attributes"]["shop_orderitem_id"].as_i64().unwrap();
+        let path = format!("/orderitems/{key}");
+        let item = shop.get(&path).send().await.expect(200);
+        let expected = [
+            decimal(&item.attribute("orderitem_finalprice_with_tax")),
+            decimal(&item.attribute("orderitem_tax")),
+        ];
+        assert_eq!(sums.get(&key).copied().unwrap_or_default(), expected, "{path}");
+        taxes += expected[1];
+    }
+    assert_eq!((all, tax), (total, taxes));
+    check(shop).await;
+    // And all of it undone leaves the order as it was.
+    for refund in made {
+        let reverse = format!("{path}/{refund}/reverse");
+        shop.post(&reverse, json!({"reason": "Wrong"})).send().await.expect(201);
+    }
+    assert_eq!(lasting(show().await["data"].clone()), lasting(before));
+    check(shop).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_parts_of_generated_orders_add_up_and_undone_leave_nothing() {
+    let shop = Shop::open().await;
+    let currency = json!({
+        "currency_title": "Dinar", "currency_code": "KWD", "currency_num_decimals": 3,
+    });
+    let known = shop.get("/currencies?page[limit]=100").send().await.expect(200);
+    if !known.column("currency_code").contains(&json!("KWD")) {
+        shop.create("/currencies", currency).await;
+    }
+    for seed in 0..12 {
+        println!("the seed is {seed}");
+        give_back_in_parts(&shop, &mut fastrand::Rng::with_seed(seed)).await;
+    }
+}

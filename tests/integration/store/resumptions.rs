@@ -1,0 +1,137 @@
+//! Imports that were interrupted, repeated, or asked about later: what was committed is known, and nothing is done
+//! twice.
+
+use example_host::{Force, Setting};
+use serde_json::json;
+use sha2::Digest;
+
+use super::imports::{counts, import, number, report};
+use crate::support::harness::{Role, Shop};
+
+const CSV: &str = "text/csv";
+const NDJSON: &str = "application/x-ndjson";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_was_interrupted_goes_on_with_the_same_file_only() {
+    let shop = Shop::open().await;
+    let mut file = "coupon_code,coupon_name,value\r\n".to_owned();
+    for number in 0..50 {
+        let value = if number == 30 { "much" } else { "5" };
+        file += &format!("C{number},\"Coupon\r\n{number}\",{value}\r\n");
+    }
+    let (lines, last) = import(&shop, "type=coupons&on_error=stop", CSV, &file).await;
+    assert_eq!((counts(&last), lines.len()), ([30, 0, 0, 1], 31));
+    assert_eq!(last["errors"][0]["code"], "refused");
+    let committed = number(&last["summary"], "committed_lines");
+    assert_eq!(committed, 1 + 2 * 30);
+    let record = shop.get("/imports/1").send().await.expect(200);
+    assert_eq!(record.attribute("state"), "interrupted");
+    assert_eq!(record.attribute("committed_lines"), committed);
+
+    let fixed = file.replace(",much", ",6");
+    let from = format!("type=coupons&from_line={}", committed + 1);
+    let go_on = async |query: &str, of: &str, file: &str| {
+        let ask = shop.request("POST", &format!("/imports?{query}")).file(CSV, file);
+        ask.header("import-of", of).send().await
+    };
+    let changed = fixed.replace("Coupon\r\n7", "Coupon\r\n8");
+    let refused = go_on(&from, "1", &changed).await.expect(409);
+    assert_eq!(refused.errors(), ["409 file_changed header Import-Of"]);
+    let wrong = go_on("type=coupons&from_line=3", "1", &fixed).await.expect(409);
+    assert_eq!(wrong.errors(), ["409 file_changed header Import-Of"]);
+    assert_eq!(
+        go_on(&from, "77", &fixed).await.errors(),
+        ["404 record_not_found header Import-Of"]
+    );
+    assert_eq!(go_on(&from, "x", &fixed).await.errors(), ["400 invalid_header header Import-Of"]);
+    let (lines, last) = report(&go_on(&from, "1", &fixed).await.expect(200));
+    assert_eq!(counts(&last), [20, 0, 0, 0]);
+    assert_eq!(number(&lines[0], "line"), committed + 1);
+    assert_eq!(shop.get("/coupons?page[limit]=1").send().await.expect(200).total(), 50);
+    // Whoever only knows the line may go on from there, too.
+    let (_, last) = import(&shop, &format!("{from}&dry_run=1"), CSV, &fixed).await;
+    assert_eq!(counts(&last), [0, 0, 20, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_with_a_key_is_told_again_and_not_done_again() {
+    let shop = Shop::open().await;
+    let file = "manufacturer_name\nBirch\nOak\n";
+    let query = "/imports?type=manufacturers&mode=create";
+    let keyed = async |query: &str, file: &str| {
+        let ask = shop.request("POST", query).file(CSV, file);
+        ask.header("idempotency-key", "night-1").send().await
+    };
+    let first = keyed(query, file).await.expect(200);
+    let (_, last) = report(&first);
+    assert_eq!(counts(&last), [2, 0, 0, 0]);
+    let again = keyed(query, file).await.expect(200);
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.header("location"), first.header("location"));
+    assert_eq!(counts(&report(&again).1), [2, 0, 0, 0]);
+    assert_eq!(shop.get("/manufacturers").send().await.expect(200).total(), 2);
+    for (query, file) in [
+        (query, "manufacturer_name\nBirch\nElm\n"),
+        (query, "manufacturer_name\nBirch\nOak\nElm\n"),
+        (query, "manufacturer_name\nBirch\n"),
+        ("/imports?type=taxprofiles&mode=create", "taxprofile_name\nBirch\nOak\n"),
+    ] {
+        let answer = keyed(query, file).await.expect(422);
+        assert_eq!(
+            answer.errors(),
+            ["422 idempotency_key_reused header Idempotency-Key"],
+            "{file}"
+        );
+    }
+    assert_eq!(shop.get("/manufacturers").send().await.expect(200).total(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_is_recorded_with_its_faults_for_those_who_may_view_the_type() {
+    let shop = Shop::open().await;
+    let file = "country_isocode_2,country_isocode_3,country_name\nXA,XAA,Here\nXB,x,There\n";
+    let ask = shop.request("POST", "/imports?type=countries").file(CSV, file);
+    let document = ask.header("accept", "application/vnd.api+json").send().await.expect(200);
+    let record = document.json();
+    assert_eq!(record["links"]["faults"], "/api/index.php/v1/shop/imports/1/faults");
+    let attributes = &record["data"]["attributes"];
+    for (name, value) in [
+        ("record_type", json!("countries")),
+        ("mode", json!("upsert")),
+        ("key_field", json!("country_isocode_2")),
+        ("state", json!("done")),
+        ("lines_read", json!(2)),
+        ("created", json!(1)),
+        ("failed", json!(1)),
+        ("committed_lines", json!(3)),
+    ] {
+        assert_eq!(attributes[name], value, "{name}");
+    }
+    assert_eq!(attributes["sha256"], hex::encode(sha2::Sha256::digest(file)));
+    let faults = shop.get("/imports/1/faults").send().await.expect(200);
+    assert_eq!(faults.column("line"), [json!(3)]);
+    assert_eq!(faults.column("record_key"), [json!("XB")]);
+    assert_eq!(faults.column("errors")[0][0]["source"]["pointer"], "/country_isocode_3");
+    import(&shop, "type=zones&mode=create", NDJSON, "{\"zone_name\": 5}\n").await;
+    let listed = shop.get("/imports").send().await.expect(200);
+    assert_eq!(listed.column("record_type"), [json!("zones"), json!("countries")]);
+    let deny = Setting::Deny;
+    for asset in ["com_shop.countries", "com_shop.config"] {
+        shop.site.set_rule("Manager", "store.view", asset, deny, Force::No).await.unwrap();
+    }
+    let listed = shop.get("/imports").by(Role::Manager).send().await.expect(200);
+    assert_eq!(listed.column("record_type"), [json!("zones")]);
+    shop.get("/imports/1").by(Role::Manager).send().await.expect(404);
+    let none = shop.get("/imports/1/faults").by(Role::Manager).send().await.expect(200);
+    assert_eq!(none.total(), 0);
+    shop.get("/imports").by(Role::Registered).send().await.expect(403);
+    // What the mode needs is needed, and nothing else.
+    shop.site.set_rule("Manager", "store.edit", "com_shop.zones", deny, Force::No).await.unwrap();
+    let by = async |query: &str| {
+        let ask = shop.request("POST", &format!("/imports?{query}")).file(NDJSON, "{}\n");
+        ask.by(Role::Manager).send().await.status
+    };
+    assert_eq!(by("type=zones").await, 403);
+    assert_eq!(by("type=zones&mode=update").await, 403);
+    assert_eq!(by("type=zones&mode=create").await, 200);
+}
