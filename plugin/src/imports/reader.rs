@@ -312,14 +312,15 @@ impl Reader {
         let number_of = |byte: u8| read.iter().filter(|known| **known == byte).count();
         let mut lines = number_of(b'\n');
         // A record of CSV may end with a carriage return alone, and most end with one before the line feed.
-        let returns = if self.table.is_some() { number_of(b'\r') } else { 0 };
-        let pairs = read.windows(2).filter(|pair| returns > 0 && *pair == b"\r\n").count();
-        lines = lines + returns - pairs;
-        if self.ends_with_return && read.first() == Some(&b'\n') {
-            lines -= 1;
-        }
-        if let Some(last) = read.last() {
-            self.ends_with_return = returns > 0 && *last == b'\r';
+        if self.table.is_some() {
+            let is_rest = self.ends_with_return && read.first() == Some(&b'\n');
+            let returns = number_of(b'\r');
+            if returns > 0 {
+                lines += returns - read.windows(2).filter(|pair| *pair == b"\r\n").count();
+            }
+            lines -= usize::from(is_rest);
+            self.ends_with_return =
+                read.last().map_or(self.ends_with_return, |last| *last == b'\r');
         }
         self.lines += u64::try_from(lines).unwrap_or(u64::MAX);
         self.at += count;

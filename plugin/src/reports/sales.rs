@@ -109,12 +109,11 @@ macro_rules! sales_by {
              FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
              GROUP BY s.currency_code HAVING sum(s.orders) > 0 \
-             UNION ALL SELECT 2, '', r.currency_code, sum(r.refunds) - 2 * sum(r.reversals), \
+             UNION ALL SELECT r.part, '', r.currency_code, sum(r.refunds) - 2 * sum(r.reversals), \
              0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), 0, 0, 0, 0 \
-             FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code \
-             UNION ALL SELECT 3, '', r.currency_code, sum(r.refunds) - 2 * sum(r.reversals), \
-             0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), 0, 0, 0, 0 \
-             FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code) g \
+             FROM (SELECT CASE WHEN day >= ? THEN 2 ELSE 3 END AS part, currency_code, refunds, \
+             reversals, amount_1, amount_0 FROM shop_refunds_by_day WHERE day >= ? AND day <= ?) r \
+             GROUP BY r.part, r.currency_code) g \
              LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code"
         )
     };
@@ -191,12 +190,24 @@ impl Sales {
             // Nothing precedes the first year.
             None => ["9".to_owned(), "0".to_owned()],
         };
-        let [from, to] = days(Some(asked.range)).map(|day| vec![Value::Text(day)]);
-        let [before_from, before_to] = days(asked.range.before()).map(|day| vec![Value::Text(day)]);
+        let day = |day: &str| vec![Value::Text(day.to_owned())];
+        let before = asked.range.before();
+        let [from, to] = days(Some(asked.range));
+        let [before_from, before_to] = days(before);
         let statuses = || asked.statuses.clone();
-        let (range, before) = (vec![from, to], vec![before_from, before_to]);
-        let orders = [range.clone(), vec![statuses()], before.clone(), vec![statuses()]];
-        let binds = orders.into_iter().chain([range, before]).flatten().collect();
+        // The preceding range ends where this one begins, so refunds are read in one go.
+        let begin = if before.is_some() { &before_from } else { &from };
+        let binds = vec![
+            day(&from),
+            day(&to),
+            statuses(),
+            day(&before_from),
+            day(&before_to),
+            statuses(),
+            day(&from),
+            day(begin),
+            day(&to),
+        ];
         let cells = store.table(Table::new(text, binds, COLUMNS)).await?;
 
         let periods = asked.periods()?.into_iter();

@@ -59,25 +59,25 @@ impl<'c> Write<'c> {
         self.entries = Some(Vec::new());
         let mut seen = HashSet::new();
         checks.retain(|check| seen.insert(check.clone()));
-        let results = self.ask(&checks).await?;
+        let results = self.ask(&checks.iter().collect::<Vec<_>>()).await?;
         // What does not pass may do so when its record is written.
         let passed = checks.into_iter().zip(results).filter(|(_, passes)| *passes);
         self.passed.extend(passed.map(|(check, _)| check));
         Ok(())
     }
 
-    /// Inserts the entries of ledgers that have been kept.
+    /// Inserts the entries of ledgers that have been kept. The commit does so as well; before it, this shows
+    /// what is wrong with them.
     pub async fn write_entries(&mut self) -> Result<(), Error> {
-        for (ledger, (columns, rows)) in self.entries.take().unwrap_or_default() {
-            for insert in sql::insert_rows(ledger, &columns, &rows, self.transaction.dialect()) {
-                self.transaction.execute(insert).await?;
-            }
+        for (ledger, entries) in self.entries.take().unwrap_or_default() {
+            self.insert_entries(ledger, entries).await?;
         }
         Ok(())
     }
 
     /// Commits, and returns the answer to the request, which is stored if the request has a key.
-    pub async fn commit(self, answer: Response) -> Result<Response, Error> {
+    pub async fn commit(mut self, answer: Response) -> Result<Response, Error> {
+        self.write_entries().await?;
         let answer = once::commit(self.call, self.transaction, answer).await?;
         if self.has_mail {
             self.call.shop.sender.wake();
@@ -156,8 +156,8 @@ impl<'c> Write<'c> {
             checks.extend(child.checks(after, registry)?);
             ends.push(checks.len());
         }
-        let unknown = |check: &&Check| !self.passed.contains(*check);
-        let asked: Vec<Check> = checks.iter().filter(unknown).cloned().collect();
+        let asked: Vec<&Check> =
+            checks.iter().filter(|check| !self.passed.contains(*check)).collect();
         let mut results = self.ask(&asked).await?.into_iter();
         let passed = checks.iter().map(|check| {
             self.passed.contains(check) || results.next().is_some_and(|passes| passes)
@@ -174,7 +174,7 @@ impl<'c> Write<'c> {
     }
 
     /// Whether these checks pass. What codes refer to is locked.
-    async fn ask(&mut self, checks: &[Check]) -> Result<Vec<bool>, Error> {
+    async fn ask(&mut self, checks: &[&Check]) -> Result<Vec<bool>, Error> {
         let dialect = self.transaction.dialect();
         for lock in sql::lock_referenced(checks, dialect) {
             self.transaction.lock_row(lock).await?;
@@ -257,10 +257,7 @@ impl<'c> Write<'c> {
             }
             return Ok(());
         }
-        for insert in sql::insert_rows(ledger.table, &columns, &rows, self.transaction.dialect()) {
-            self.transaction.execute(insert).await?;
-        }
-        Ok(())
+        self.insert_entries(ledger.table, (columns, rows)).await
     }
 
     /// Changes a record as its draft describes; `after` is the record as it will be.
@@ -355,6 +352,17 @@ impl<'c> Write<'c> {
         let view = View::of(Shape::Detail);
         let records = Records { resource, view: &view, rows: &rows, included: None };
         Ok(answer::document(200, document::each(records, self.call.link_base())?))
+    }
+
+    async fn insert_entries(
+        &mut self,
+        ledger: &str,
+        (columns, rows): Entries,
+    ) -> Result<(), Error> {
+        for insert in sql::insert_rows(ledger, &columns, &rows, self.transaction.dialect()) {
+            self.transaction.execute(insert).await?;
+        }
+        Ok(())
     }
 
     /// Locks a record until the write ends, and reads it. The record that it is part of is locked first.

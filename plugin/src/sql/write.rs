@@ -58,7 +58,7 @@ pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
 
 /// Locks the records that a code refers to, which no foreign key protects, where the lock of a
 /// check would not be valid on all nodes.
-pub fn lock_referenced(checks: &[Check], dialect: &Dialect) -> Vec<Statement> {
+pub fn lock_referenced(checks: &[&Check], dialect: &Dialect) -> Vec<Statement> {
     let of_one_node = dialect.locks.is_some_and(|locks| locks.node_local);
     let rows = checks.iter().filter_map(|check| match check {
         Check::Exists { target, column, value, .. } if target.lock_row && *column != target.key => {
@@ -200,7 +200,7 @@ pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
 }
 
 /// All checks in one query: one row with a number for each, 1 if it passed.
-pub fn checks(checks: &[Check], dialect: &Dialect) -> Statement {
+pub fn checks(checks: &[&Check], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
     sql.list(checks.iter(), |sql, check| match check {

@@ -1,5 +1,6 @@
 //! The panels of movements: what a request has moved in a ledger, or what the ledger has of a record, newest
-//! first; and the refunds of either. The ledgers differ only in their descriptions here; what writes them is no concern of this file.
+//! first; and the refunds of either. The ledgers differ only in their descriptions here; what writes them is
+//! no concern of this file.
 
 use host_interface::{PanelContent, Subject, Table, with_separators};
 use time::macros::format_description;

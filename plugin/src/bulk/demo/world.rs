@@ -32,7 +32,8 @@ pub(super) struct DemoStep {
     pub(super) make: fn(&World, u64, &mut [RowsOf]),
     /// The tables and columns that receive the rows, parents first.
     pub(super) tables: fn() -> Vec<RowsOf>,
-    /// The statement that adds what refers to keys given by the engine, when all rows are there. It changes nothing where that has been done.
+    /// The statement that adds what refers to keys given by the engine, when all rows are there. It changes
+    /// nothing where that has been done.
     pub(super) last: fn(&Dialect) -> Option<&'static str>,
 }
 

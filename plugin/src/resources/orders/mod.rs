@@ -1,7 +1,8 @@
-//! Orders, their items, their histories, their shipments, and their refunds. `entry` contains the entries of histories and
-//! what all parts of an order share, `history` the requests that add entries, `shipping` where an order goes,
-//! `state` how far it has been shipped, `refundable` what can be given back, `amounts` what it costs, and `notice` the
-//! mails about it.
+//! Orders, their items, their histories, their shipments, and their refunds. `entry` contains the entries of
+//! histories and what all parts of an order share, `history` the requests that add entries, `shipping` where an
+//! order goes, `state` how far it has been shipped, `refundable` what can be given back, `refund_draft` what of
+//! that a client asks for, `refund_amounts` its arithmetic, `amounts` what an order costs, and `notice` the mails
+//! about it.
 
 mod amounts;
 mod entry;
@@ -12,6 +13,7 @@ mod notice;
 mod order;
 mod refund;
 mod refund_amounts;
+mod refund_draft;
 mod refundable;
 mod ship;
 mod shipment;

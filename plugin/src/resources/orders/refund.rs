@@ -7,8 +7,6 @@
 use std::collections::HashMap;
 
 use host_interface::{Method, Response};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
 
 use super::amounts::{REFUND, REFUNDED, SHIPPING_REFUNDED, SHIPPING_TAX_REFUNDED};
 use super::entry::{
@@ -21,17 +19,19 @@ use super::items::{
 };
 use super::notice::{self, Occasion};
 use super::order::{CURRENCY_CODE, ORDERS, REFERENCE};
-use super::refund_amounts::{Left, Line, Part, TooMuch};
-use super::refundable::{self, Refundable, money_text, refunded, shown};
+use super::refund_amounts::Part;
+use super::refund_draft::{
+    Asked, Given, ITEMS, NEW_AMOUNT, NEW_ITEM, NEW_QUANTITY, NEW_SHIPPING, RESTOCK, Stored,
+};
+use super::refundable::{self, refunded};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{
-    Field, Handle, Money, Typed, Units, created_on, decimal, flag, int, json_list, key,
-    signed_money, text,
+    Field, Handle, Money, Typed, created_on, flag, int, key, signed_money, text,
 };
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Children, Nested, Permissions, Resource};
-use crate::model::value::{Kind, MAX_AMOUNT, Value};
+use crate::model::value::Value;
 use crate::resources::inventory::{Adjustment, Refusal, Stock, Whose};
 use crate::resources::stockmovements::reason;
 use crate::service::call::{Call, missing};
@@ -163,79 +163,15 @@ const REVERSES: Handle<i64> =
 /// Whether another one undoes it.
 const REVERSED: Handle<bool> = flag("reversed").default(0).read_only().truth();
 const CREATED_BY: Handle<i64> = int("created_by").read_only().number();
-const ITEMS: Field = json_list(
-    "items",
-    &[
-        ("orderitem_id", Kind::Key("orderitems")),
-        ("quantity", Kind::Int { min: -(i32::MAX as i64), max: i32::MAX as i64 }),
-        ("amount", SIGNED),
-        ("tax_amount", SIGNED),
-        ("restock", Kind::Flag),
-    ],
-);
-const SIGNED: Kind = Kind::Decimal { places: 5, shown: 2, min: -MAX_AMOUNT, max: MAX_AMOUNT };
 /// Whether it undoes another one, which sums count.
 const IS_REVERSAL: Handle<bool> = flag("is_reversal").default(0).read_only().truth();
 /// The request that has made it, by which what it has moved in stock is found.
 const REQUEST_ID: Handle<String> = text("request_id", 64).read_only().words();
 
-const NEW_ITEM: Handle<i64> = key("orderitem_id", "orderitems").required().number();
-const NEW_QUANTITY: Handle<i64> = int("quantity").between(1, i32::MAX as i64).nullable().number();
-const NEW_AMOUNT: Handle<Money> = positive("amount");
-const NEW_SHIPPING: Handle<Money> = positive("shipping_amount");
 const NEW_STATUS: Handle<i64> =
     key("order_state_id", "orderstatuses").related_as("orderstatus").nullable().number();
-/// Whether the pieces of a line go back into the stock.
-const RESTOCK: Handle<bool> = flag("restock").default(0).truth();
 /// Whether a reversal takes what the refund has put into the stock.
 const UNSTOCK: Handle<bool> = flag("restock").default(1).truth();
-
-const fn positive(name: &'static str) -> Handle<Money> {
-    decimal(name, 5, 1, MAX_AMOUNT).nullable().money()
-}
-
-/// A line as a refund stores it, with amounts in units of 10^-5. Clients do not see the share.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Stored {
-    orderitem_id: i64,
-    quantity: i64,
-    amount: i64,
-    tax_amount: i64,
-    restock: u8,
-    share: i64,
-}
-
-impl Stored {
-    fn new(item: i64, part: Part, restock: bool) -> Self {
-        let Part { quantity, amount, tax, share } = part;
-        let restock = restock.into();
-        Self { orderitem_id: item, quantity, amount, tax_amount: tax, restock, share }
-    }
-
-    fn part(&self) -> Part {
-        let Self { quantity, amount, tax_amount: tax, share, .. } = *self;
-        Part { quantity, amount, tax, share }
-    }
-}
-
-/// What is given back, or taken again: the lines, the shipping, and what is tied to neither.
-#[derive(Default)]
-struct Given {
-    lines: Vec<Stored>,
-    shipping: Part,
-    rest: i64,
-}
-
-impl Given {
-    fn amount(&self) -> i64 {
-        let lines: i64 = self.lines.iter().map(|line| line.amount).sum();
-        lines + self.shipping.amount + self.rest
-    }
-
-    fn tax(&self) -> i64 {
-        self.lines.iter().map(|line| line.tax_amount).sum::<i64>() + self.shipping.tax
-    }
-}
 
 /// `POST /orders/<id>/refunds`
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
@@ -316,141 +252,6 @@ fn require_key(call: &Call<'_>) -> Result<(), Error> {
     Err(Fault::at_header(FaultKind::KeyRequired, "Idempotency-Key", detail).into())
 }
 
-/// What is left of an order while a draft takes from it.
-struct Asked<'o> {
-    left: Refundable,
-    currency: &'o str,
-}
-
-impl<'o> Asked<'o> {
-    fn of(order: &'o Record) -> Result<Self, Error> {
-        Ok(Self { left: Refundable::of(order)?, currency: order.need(&CURRENCY_CODE)? })
-    }
-
-    /// What a draft gives back. It gets a fault for each part of which there is not as much.
-    fn given(mut self, draft: &mut Draft, items: &HashMap<i64, Record>) -> Result<Given, Error> {
-        let mut given = Given::default();
-        let mut places = HashMap::new();
-        for (place, line) in draft.children.iter_mut().enumerate() {
-            let Some(item) = line.get(&NEW_ITEM)? else { continue };
-            let Some(known) = items.get(&item) else {
-                let detail = format!("orderitem_id: the order has no item with the id {item}.");
-                line.fault_at(FaultKind::MissingReference, NEW_ITEM.name, detail);
-                continue;
-            };
-            if let Some(first) = places.insert(item, place) {
-                let detail = format!("The item {item} is named before, at the place {first}.");
-                line.refuse(&NEW_ITEM, detail);
-                continue;
-            }
-            let (quantity, restock) = (line.get(&NEW_QUANTITY)?, line.get(&RESTOCK)?);
-            let restock = restock.unwrap_or_default();
-            if restock && line.given(&NEW_QUANTITY)? == Some(&Value::Null) {
-                line.refuse(&RESTOCK, "restock needs a quantity.");
-            }
-            let of = self.left.line(known)?;
-            if let Some(part) = self.part(&of, &NEW_AMOUNT, quantity, line)? {
-                given.lines.push(Stored::new(item, part, restock));
-            }
-        }
-        let nothing = draft.children.is_empty()
-            && draft.faults.is_empty()
-            && draft.get(&NEW_SHIPPING)?.is_none()
-            && draft.get(&NEW_AMOUNT)?.is_none();
-        if nothing {
-            let detail = "A refund needs items, a shipping_amount or an amount.";
-            draft.fault_at(FaultKind::MissingField, ITEMS.name, detail);
-        }
-        let shipping = self.left.shipping;
-        if draft.get(&NEW_SHIPPING)?.is_some()
-            && let Some(part) = self.part(&shipping, &NEW_SHIPPING, None, draft)?
-        {
-            given.shipping = part;
-        }
-        if let Some(Units(amount)) = draft.get(&NEW_AMOUNT)?
-            && self.is_payable(&NEW_AMOUNT, amount, draft)
-        {
-            let left = self.left.amount;
-            if amount > left {
-                over(draft, &NEW_AMOUNT, left, json!({"amount": money_text(left)}));
-            }
-            given.rest = amount;
-        }
-        Ok(given)
-    }
-
-    /// What a draft gives back of a line, and takes from what is left in all; `None` if it cannot.
-    fn part(
-        &mut self,
-        line: &Line,
-        field: &Handle<Money>,
-        quantity: Option<i64>,
-        draft: &mut Draft,
-    ) -> Result<Option<Part>, Error> {
-        let amount = draft.get(field)?.map(|amount| amount.0);
-        if amount.is_some_and(|amount| !self.is_payable(field, amount, draft)) {
-            return Ok(None);
-        }
-        if quantity.is_none() && amount.is_none() {
-            if draft.faults.is_empty() {
-                let detail = "quantity or amount is required.";
-                draft.fault_at(FaultKind::MissingField, NEW_QUANTITY.name, detail);
-            }
-            return Ok(None);
-        }
-        let of_line = line.left();
-        let left = Left { amount: of_line.amount.min(self.left.amount), ..of_line };
-        let part = line.part(quantity.unwrap_or(0), amount);
-        let part = part.and_then(|part| match part.amount <= left.amount {
-            true => Ok(part),
-            false => Err(TooMuch::Money),
-        });
-        let meta = match quantity {
-            None if field.name == NEW_SHIPPING.name => json!({"amount": money_text(left.amount)}),
-            _ => shown(left),
-        };
-        match part {
-            Ok(part) => {
-                self.left.amount -= part.amount;
-                return Ok(Some(part));
-            }
-            Err(TooMuch::Pieces) => {
-                let detail = format!("Only {} of it can be given back.", left.quantity);
-                draft.fault_with(
-                    FaultKind::OverRefunded,
-                    NEW_QUANTITY.name,
-                    detail,
-                    ("left", meta),
-                );
-            }
-            Err(TooMuch::Money) if amount.is_none() => {
-                over(draft, &NEW_QUANTITY, left.amount, meta)
-            }
-            Err(TooMuch::Money) => over(draft, field, left.amount, meta),
-        }
-        Ok(None)
-    }
-
-    /// Whether the currency can express an amount; otherwise the draft gets a fault.
-    fn is_payable(&self, field: &Field, amount: i64, draft: &mut Draft) -> bool {
-        let payable = self.left.coin.pays(amount);
-        if !payable {
-            let (currency, decimals) = (self.currency, self.left.decimals);
-            let name = field.name;
-            let detail =
-                format!("{name} must have at most {decimals} decimals, as {currency} has.");
-            draft.refuse(field, detail);
-        }
-        payable
-    }
-}
-
-/// Adds the fault that less than an amount is left.
-fn over(draft: &mut Draft, field: &Field, left: i64, meta: Json) {
-    let detail = format!("Only {} can be given back.", money_text(left));
-    draft.fault_with(FaultKind::OverRefunded, field.name, detail, ("left", meta));
-}
-
 /// What undoes a refund.
 fn undone(refund: &Record, unstock: bool) -> Result<Given, Error> {
     let lines = refund.value(ITEMS.name)?.text(ITEMS.name)?;
@@ -459,8 +260,9 @@ fn undone(refund: &Record, unstock: bool) -> Result<Given, Error> {
     let of_lines = lines.iter().fold(Part::default(), |sum, line| sum + line.part());
     let shipping = units(&SHIPPING_AMOUNT)?;
     let tax = units(&TAX_AMOUNT)? - of_lines.tax;
-    let undone =
-        |line: &Stored| Stored::new(line.orderitem_id, -line.part(), unstock && line.restock == 1);
+    let undone = |line: &Stored| {
+        Stored::new(line.orderitem_id, -line.part(), unstock && line.is_restocked())
+    };
     Ok(Given {
         shipping: -Part { amount: shipping, tax, ..Part::default() },
         rest: of_lines.amount + shipping - units(&AMOUNT)?,
@@ -527,7 +329,7 @@ async fn shift(
     write: &mut Write<'_>,
 ) -> Result<Stock, Error> {
     let mut moved = Vec::new();
-    for line in given.lines.iter().filter(|line| line.restock == 1) {
+    for line in given.lines.iter().filter(|line| line.is_restocked()) {
         let item = items.get(&line.orderitem_id);
         let product = item.map_or(Ok(None), |item| item.get(&PRODUCT))?;
         let variant = item.map_or(Ok(None), |item| item.get(&VARIANT))?;

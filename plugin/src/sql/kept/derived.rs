@@ -1,6 +1,6 @@
 //! What follows from other records besides counts and sums: quantities in stock from their ledger, what has
-//! been shipped from the shipments, what was given back from the refunds, indexes of texts from the texts. Here are the statements that compare
-//! both, and those that correct what can be corrected.
+//! been shipped from the shipments, what was given back from the refunds, indexes of texts from the texts.
+//! Here are the statements that compare both, and those that correct what can be corrected.
 
 use super::parts;
 use super::refunds;
