@@ -6,18 +6,21 @@ use std::sync::Arc;
 use abi_stable::StableAbi;
 use abi_stable::sabi_trait::TD_Opaque;
 use abi_stable::std_types::{RArc, RBox, ROption, RStr, RString};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::caller::Caller;
+use crate::caller::{Caller, Denial, Principal};
+use crate::delivery::{Delivered, Delivery};
 use crate::error::Error;
 use crate::future::{RawFuture, begin, failed};
 use crate::log::{Level, LogRecord};
 use crate::mail::Mail;
+use crate::names::fact;
 use crate::names::host as name;
 use crate::outcome::Outcome;
 use crate::panic::{Contained, attempt, catch};
 use crate::progress::{Listeners, Progress, ProgressHandle, Report};
+use crate::trail::TrailEntry;
 use crate::user::{User, UserQuery};
 
 use raw::{RawHost, RawHost_TO};
@@ -65,6 +68,71 @@ pub trait Host: Send + Sync + 'static {
         async { Err(Error::Unsupported("this host does not send mails".to_owned())) }
     }
 
+    /// Sends a request to another site, and returns what came of it: `Ok` also if it was not accepted, or if
+    /// there was no answer. [`Error::Refused`] means that it can never be sent. The content of an answer is
+    /// read and dropped.
+    fn deliver(
+        self: Arc<Self>,
+        delivery: Delivery,
+    ) -> impl Future<Output = Result<Delivered, Error>> + Send {
+        let _ = delivery;
+        async { Err(Error::Unsupported("this host sends no requests".to_owned())) }
+    }
+
+    /// Whether requests may be sent to this address, as far as that is known without looking its name up.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with a sentence for the person who entered it; [`Error::Unsupported`] if the host
+    /// sends no requests.
+    fn may_deliver(&self, url: &str) -> Result<(), Error> {
+        Err(Error::Unsupported(format!("this host sends no requests, to {url:?} neither")))
+    }
+
+    /// Encrypts a secret that the plugin has to keep in its database. The text can only be opened by
+    /// [`Host::unseal`] with the same `bound_to`, by a host of the same site.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the host's key cannot be used, [`Error::Unsupported`] if it has none.
+    fn seal(&self, bound_to: &str, secret: &str) -> Result<String, Error> {
+        let _ = secret;
+        Err(Error::Unsupported(format!("this host keeps no secrets, {bound_to:?} neither")))
+    }
+
+    /// The secret in a text that [`Host::seal`] made.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was made with another key, or for something else, or was changed.
+    fn unseal(&self, bound_to: &str, sealed: &str) -> Result<String, Error> {
+        let _ = sealed;
+        Err(Error::Unsupported(format!("this host keeps no secrets, {bound_to:?} neither")))
+    }
+
+    /// Adds an entry to the audit trail, for what the plugin does of its own accord. Changes by requests have
+    /// one already.
+    fn record(
+        self: Arc<Self>,
+        entry: TrailEntry,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        let _ = entry;
+        async { Err(Error::Unsupported("this host has no audit trail".to_owned())) }
+    }
+
+    /// The scope that a token with these scopes lacks for doing `action` to `asset`, whatever its user may
+    /// do; `None` if it lacks none. The scopes are those of the fact
+    /// [`TOKEN_SCOPES`](crate::fact::TOKEN_SCOPES).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the host has no scopes.
+    fn missing_scope(
+        &self,
+        scopes: &str,
+        action: &str,
+        asset: &str,
+    ) -> Result<Option<String>, Error> {
+        let _ = (scopes, action, asset);
+        Err(Error::Unsupported("this host has no scopes".to_owned()))
+    }
+
     /// Runs one of the plugin's [jobs](crate::Job) soon, without waiting for its interval. It must not
     /// block. A program that does not serve the site leaves the job to a host that does.
     ///
@@ -105,6 +173,13 @@ impl HostHandle {
         self.0.caller(user).into_option()
     }
 
+    /// The same, but no more than a token with these scopes could do: those of the fact
+    /// [`TOKEN_SCOPES`](crate::fact::TOKEN_SCOPES) of a caller that the plugin has kept.
+    pub fn caller_within(&self, user: i64, scopes: &str) -> Option<Caller> {
+        let caller = self.caller(user)?;
+        Some(Caller::new(Within { caller, host: self.clone(), scopes: scopes.to_owned() }))
+    }
+
     /// Looks up a user, blocked ones included. `None` if there is none.
     ///
     /// # Errors
@@ -136,6 +211,49 @@ impl HostHandle {
     /// sent twice has the same id.
     pub async fn send_mail(&self, mail: &Mail) -> Result<(), Error> {
         self.call(name::SEND_MAIL, mail).await
+    }
+
+    /// Has the host send a request to another site. `Ok` is also one that was not accepted, or that had no
+    /// answer.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it can never be sent, [`Error::Unsupported`] when the host sends none.
+    pub async fn deliver(&self, delivery: &Delivery) -> Result<Delivered, Error> {
+        self.call(name::DELIVER, delivery).await
+    }
+
+    /// Whether requests may be sent to this address, as far as that is known without looking its name up.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with a sentence for the person who entered it; [`Error::Unsupported`] if the host
+    /// sends no requests.
+    pub fn may_deliver(&self, url: &str) -> Result<(), Error> {
+        self.ask(name::MAY_DELIVER, url).map(drop)
+    }
+
+    /// Encrypts a secret that the plugin has to keep in its database. `bound_to` names what it is for, for
+    /// example `webhook 7`, and is needed to open it.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the host's key cannot be used, [`Error::Unsupported`] if it has none.
+    pub fn seal(&self, bound_to: &str, secret: &str) -> Result<String, Error> {
+        self.ask_json(name::SEAL, &Sealing { bound_to: bound_to.into(), text: secret.into() })
+    }
+
+    /// The secret in a text that [`HostHandle::seal`] made.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was made with another key, or for something else, or was changed.
+    pub fn unseal(&self, bound_to: &str, sealed: &str) -> Result<String, Error> {
+        self.ask_json(name::UNSEAL, &Sealing { bound_to: bound_to.into(), text: sealed.into() })
+    }
+
+    /// Adds an entry to the host's audit trail, for what the plugin does of its own accord.
+    ///
+    /// # Errors
+    /// When it cannot be written, and [`Error::Unsupported`] when the host has no trail.
+    pub async fn record(&self, entry: &TrailEntry) -> Result<(), Error> {
+        self.call(name::RECORD, entry).await
     }
 
     /// Asks the host to run one of the plugin's [jobs](crate::Job) soon. Returns before it runs. During a
@@ -177,6 +295,10 @@ impl HostHandle {
         answer.into_result().map(String::from)
     }
 
+    fn ask_json(&self, name: &str, input: &impl Serialize) -> Result<String, Error> {
+        self.ask(name, &serde_json::to_string(input).map_err(Error::contract)?)
+    }
+
     async fn call<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -210,6 +332,49 @@ impl Progress for Listener {
     }
 }
 
+/// The input of sealing and of its reverse.
+#[derive(Serialize, Deserialize)]
+struct Sealing {
+    bound_to: String,
+    text: String,
+}
+
+/// The input of [`Host::missing_scope`].
+#[derive(Serialize, Deserialize)]
+struct Scoped {
+    scopes: String,
+    action: String,
+    asset: String,
+}
+
+/// A caller with the scopes of a token that is not there.
+struct Within {
+    caller: Caller,
+    host: HostHandle,
+    scopes: String,
+}
+
+impl Principal for Within {
+    fn user(&self) -> i64 {
+        self.caller.user()
+    }
+
+    fn fact(&self, name: &str) -> Option<&str> {
+        if name == fact::TOKEN_SCOPES { Some(&self.scopes) } else { self.caller.fact(name) }
+    }
+
+    fn may(&self, action: &str, asset: &str) -> Result<(), Denial> {
+        self.caller.may(action, asset)?;
+        let (scopes, action, asset) = (self.scopes.clone(), action.into(), asset.into());
+        let missing = self.host.ask_json(name::MISSING_SCOPE, &Scoped { scopes, action, asset });
+        match missing {
+            Ok(missing) if missing.is_empty() => Ok(()),
+            Ok(missing) => Err(Denial::InsufficientScope(missing)),
+            Err(_) => Err(Denial::Forbidden),
+        }
+    }
+}
+
 /// A host whose panics are caught: each becomes a failure, or the answer that grants nothing.
 struct Guarded<H> {
     host: Contained<Arc<H>>,
@@ -221,11 +386,24 @@ impl<H: Host> RawHost for Guarded<H> {
         catch(|| match name.as_str() {
             name::PARAMETERS => Ok(self.host.parameters().into()),
             name::PROGRESS => {
-                let report = serde_json::from_str(input.as_str()).map_err(Error::contract)?;
-                self.listeners.report(&report);
+                self.listeners.report(&read(&input)?);
                 Ok(RString::new())
             }
             name::WAKE => self.host.wake(input.as_str()).map(|()| RString::new()),
+            name::MAY_DELIVER => self.host.may_deliver(input.as_str()).map(|()| RString::new()),
+            name::SEAL => {
+                let Sealing { bound_to, text } = read(&input)?;
+                self.host.seal(&bound_to, &text).map(RString::from)
+            }
+            name::UNSEAL => {
+                let Sealing { bound_to, text } = read(&input)?;
+                self.host.unseal(&bound_to, &text).map(RString::from)
+            }
+            name::MISSING_SCOPE => {
+                let Scoped { scopes, action, asset } = read(&input)?;
+                let missing = self.host.missing_scope(&scopes, &action, &asset)?;
+                Ok(missing.unwrap_or_default().into())
+            }
             other => Err(Error::Unsupported(format!("the host has no call {other:?}"))),
         })
     }
@@ -235,6 +413,8 @@ impl<H: Host> RawHost for Guarded<H> {
         match name.as_str() {
             name::FIND_USER => answer(&input, |query| host.find_user(query)),
             name::SEND_MAIL => answer(&input, |mail| host.send_mail(mail)),
+            name::DELIVER => answer(&input, |delivery| host.deliver(delivery)),
+            name::RECORD => answer(&input, |entry| host.record(entry)),
             other => failed(Error::Unsupported(format!("the host has no call {other:?}"))),
         }
     }
@@ -258,6 +438,11 @@ impl<H: Host> RawHost for Guarded<H> {
         // There is nowhere left to report a log that panics.
         drop(attempt(|| self.host.log(&record)));
     }
+}
+
+/// The input of a call that answers at once.
+fn read<T: DeserializeOwned>(input: &RStr<'_>) -> Result<T, Error> {
+    serde_json::from_str(input.as_str()).map_err(Error::contract)
 }
 
 /// Answers a call whose input and result are JSON. An input that cannot be read is of a later version,

@@ -66,6 +66,7 @@
 //! | `acl` | actions, assets, suggested grants |
 //! | `command` | commands for operators, and what they report: a [`Command`], a [`CommandOutput`] |
 //! | `auth` | credentials and what an authenticator concludes from them |
+//! | `delivery` | a request that a plugin has its host send to another site: a [`Delivery`] |
 //! | `environment` | a plugin's place on a site: its database, its path, what the host offers |
 //! | `error` | why a call failed |
 //! | `event` | what happens on a site: an [`Event`] |
@@ -77,6 +78,7 @@
 //! | `panel` | panels for the first page of the administration, and about one request or record: charts and tables as data |
 //! | `parameter` | parameters: kinds, limits, and whether a value is valid |
 //! | `route` | methods, routes, patterns |
+//! | `trail` | an entry of the audit trail that a plugin adds: a [`TrailEntry`] |
 //! | `user` | a user as plugins see one, and how one is looked up |
 
 mod acl;
@@ -85,6 +87,7 @@ mod body;
 mod caller;
 mod chunk;
 mod command;
+mod delivery;
 mod description;
 mod environment;
 mod error;
@@ -110,6 +113,7 @@ mod response;
 mod root;
 mod route;
 mod routes;
+mod trail;
 mod user;
 
 pub use acl::{Action, Asset, Grant};
@@ -118,6 +122,7 @@ pub use body::Body;
 pub use caller::{Caller, Denial, Principal};
 pub use chunk::Chunk;
 pub use command::{Command, CommandOutput};
+pub use delivery::{Delivered, Delivery};
 pub use description::Description;
 pub use environment::Environment;
 pub use error::Error;
@@ -128,7 +133,7 @@ pub use loaded::LoadedPlugin;
 pub use log::{Level, LogRecord};
 pub use mail::Mail;
 pub use metric::{Metric, MetricKind, Sample};
-pub use names::{capability, fact, occasion};
+pub use names::{capability, fact, occasion, undelivered};
 pub use panel::{
     Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table, with_separators,
 };
@@ -140,4 +145,5 @@ pub use response::{CHANGE_OUTCOME, Response, ResponseHeader};
 pub use root::{CONTRACT_VERSION, Library, LoadError, open};
 pub use route::{Method, Pattern, Route, Segment};
 pub use routes::Routes;
+pub use trail::TrailEntry;
 pub use user::{User, UserQuery};

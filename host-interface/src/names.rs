@@ -12,6 +12,12 @@ pub mod capability {
     pub const EVENTS: &str = "events";
     /// The host runs [jobs](crate::Job).
     pub const JOBS: &str = "jobs";
+    /// The host sends requests to other sites: [`HostHandle::deliver`](crate::HostHandle::deliver).
+    pub const DELIVER: &str = "deliver";
+    /// The host encrypts what a plugin has to keep secret: [`HostHandle::seal`](crate::HostHandle::seal).
+    pub const SECRETS: &str = "secrets";
+    /// The host has an audit trail: [`HostHandle::record`](crate::HostHandle::record).
+    pub const TRAIL: &str = "trail";
     /// The host passes large bodies of requests on in pieces, and sends bodies of responses in pieces.
     pub const STREAMS: &str = "streams";
 }
@@ -42,6 +48,25 @@ pub mod fact {
     pub const TOKEN_ID: &str = "token.id";
     /// Of a caller with a token: the name that its user gave it.
     pub const TOKEN_NAME: &str = "token.name";
+    /// Of a caller with a token that has scopes: the scopes, separated by spaces, in the form that
+    /// [`HostHandle::caller_within`](crate::HostHandle::caller_within) takes. It means the same whatever
+    /// extensions come later.
+    pub const TOKEN_SCOPES: &str = "token.scopes";
+}
+
+/// Why a request that a host sent for a plugin has no answer, by the names that
+/// [`Delivered::error`](crate::Delivered::error) uses. Later hosts may know more of them.
+pub mod undelivered {
+    /// The name of the receiver could not be resolved.
+    pub const DNS: &str = "dns";
+    /// The address of the receiver is not allowed.
+    pub const ADDRESS: &str = "address";
+    /// There was no connection, or it ended before the answer.
+    pub const CONNECT: &str = "connect";
+    /// The receiver's certificate is not trusted, or the handshake failed.
+    pub const TLS: &str = "tls";
+    /// The time was over.
+    pub const TIMEOUT: &str = "timeout";
 }
 
 /// When a host runs a [command](crate::Command) of its own accord, by the names that
@@ -80,4 +105,10 @@ pub(crate) mod host {
     pub(crate) const WAKE: &str = "wake";
     pub(crate) const FIND_USER: &str = "find_user";
     pub(crate) const SEND_MAIL: &str = "send_mail";
+    pub(crate) const DELIVER: &str = "deliver";
+    pub(crate) const MAY_DELIVER: &str = "may_deliver";
+    pub(crate) const SEAL: &str = "seal";
+    pub(crate) const UNSEAL: &str = "unseal";
+    pub(crate) const RECORD: &str = "record";
+    pub(crate) const MISSING_SCOPE: &str = "missing_scope";
 }

@@ -35,6 +35,7 @@ const HOUSES: &[House] = &[
             &[
                 "acl",
                 "auth",
+                "delivery",
                 "environment",
                 "error",
                 "event",
@@ -46,6 +47,7 @@ const HOUSES: &[House] = &[
                 "panel",
                 "parameter",
                 "route",
+                "trail",
                 "user",
             ],
         ],
