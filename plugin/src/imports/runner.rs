@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use host_interface::{Request, UserQuery};
+use host_interface::{Request, TrailEntry, UserQuery};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sha2::Digest;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::batch::{Batch, add_versions, compared, digest};
 use super::document::document;
-use super::progress::{Counts, DONE, INTERRUPTED, Progress};
+use super::progress::{Counts, DONE, INTERRUPTED, KIND, Progress};
 use super::reader::{Line, Reader};
 use super::report::{Became, Outcome, Report};
 use crate::error::{Error, Fault, FaultKind, chain};
@@ -301,6 +301,7 @@ impl Runner {
         if let Err(error) = ended.await {
             tracing::error!(causes = chain(&error), "the end of an import could not be noted");
         }
+        self.record(state).await;
         if self.as_document {
             match document(&call, self.progress.id).await {
                 Ok(document) => self.report.write(&document),
@@ -316,6 +317,28 @@ impl Runner {
         let summary = Summary { counts: self.progress.counts, seconds: begun.elapsed().as_secs() };
         let errors = if faults.is_empty() { Json::Null } else { answer::members(faults) };
         self.report.line(&last_line(&summary, errors));
+    }
+}
+
+impl Runner {
+    /// Adds to the host's audit trail what came of the import: the entry of its request was written when it
+    /// began.
+    async fn record(&self, state: &str) {
+        let Progress { id, counts, sha256, .. } = &self.progress;
+        let Counts { read, created, updated, unchanged, failed, .. } = counts;
+        let run = if self.import.dry_run { "dry run " } else { "" };
+        let details = format!(
+            "{run}{state}: {read} {} read, {created} created, {updated} updated, {unchanged} \
+             unchanged, {failed} failed; SHA-256 {sha256}",
+            self.import.resource.kind
+        );
+        let entry = TrailEntry::new("imports.end", KIND, id.to_string()).details(details);
+        let user = self.request.caller().map_or(0, |caller| caller.user());
+        match self.shop.host.record(&entry.user(user)).await {
+            // The record of the import has the same.
+            Ok(()) | Err(host_interface::Error::Unsupported(_)) => {}
+            Err(error) => tracing::error!(%error, "the audit trail lacks the end of an import"),
+        }
     }
 }
 

@@ -31,35 +31,25 @@ pub struct Ask {
     pub key: Option<String>,
     /// For how many seconds the answer may be held open.
     pub wait: Option<u64>,
+    /// The media type of body and answer, where it is not that of documents.
+    pub media: &'static str,
 }
 
 impl Ask {
     pub fn get(path: impl Into<String>) -> Ask {
-        Ask { method: Method::GET, path: path.into(), body: None, key: None, wait: None }
+        Ask { method: Method::GET, path: path.into(), body: None, key: None, wait: None, media: "" }
     }
 
     pub fn post(path: impl Into<String>, body: &Value) -> Ask {
-        Ask {
-            method: Method::POST,
-            path: path.into(),
-            body: Some(body.to_string()),
-            key: None,
-            wait: None,
-        }
+        Ask { method: Method::POST, body: Some(body.to_string()), ..Ask::get(path) }
     }
 
     pub fn patch(path: impl Into<String>, body: &Value) -> Ask {
-        Ask {
-            method: Method::PATCH,
-            path: path.into(),
-            body: Some(body.to_string()),
-            key: None,
-            wait: None,
-        }
+        Ask { method: Method::PATCH, body: Some(body.to_string()), ..Ask::get(path) }
     }
 
     pub fn delete(path: impl Into<String>) -> Ask {
-        Ask { method: Method::DELETE, path: path.into(), body: None, key: None, wait: None }
+        Ask { method: Method::DELETE, ..Ask::get(path) }
     }
 }
 
@@ -111,13 +101,17 @@ impl Client {
 
     /// Sends a request once. The caller checks the answer.
     pub async fn try_to(&mut self, ask: &Ask) -> Answer {
+        let (sent, wanted) = match ask.media {
+            "" => ("application/json", MEDIA_TYPE),
+            media => (media, media),
+        };
         let request = Request::builder()
             .method(&ask.method)
             .uri(format!("{ROOT}{}", ask.path))
             .header(header::HOST, &self.door.address)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.door.token))
-            .header(header::ACCEPT, MEDIA_TYPE)
-            .header(header::CONTENT_TYPE, "application/json");
+            .header(header::ACCEPT, wanted)
+            .header(header::CONTENT_TYPE, sent);
         let request = ask.key.iter().fold(request, |request, key| request.header(KEY, key));
         let request = ask
             .wait

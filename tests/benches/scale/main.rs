@@ -1,7 +1,7 @@
 //! What a request costs: reads in a large store against a small one, writes against an empty store,
-//! the feed of changes, many simultaneous clients, a list against a hand-written handler, and the
-//! loaded library against the linked one. It creates the stores, starts the real program with the real library, and sends
-//! requests over loopback.
+//! the feed of changes, imports and exports, many simultaneous clients, a list against a hand-written handler,
+//! and the loaded library against the linked one. It creates the stores, starts the real program with the real
+//! library, and sends requests over loopback.
 //!
 //! ```sh
 //! cargo bench -p tests --bench scale                      # everything, on every engine that answers
@@ -10,8 +10,8 @@
 //! cargo bench -p tests --bench scale -- --part builds --before OTHER/target/release --small 20000,40000
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `stock`, `changes`, `crowd`, `against`, `boundary` and `starts`, and, if
-//! `--before FOLDER` has the program and the library of another build, `builds`. Stores
+//! The parts are `reads`, `writes`, `keys`, `stock`, `imports`, `changes`, `crowd`, `against`, `boundary` and
+//! `starts`, and, if `--before FOLDER` has the program and the library of another build, `builds`. Stores
 //! are created once and kept in `target/bench` and in databases whose names begin with `shop_bench`;
 //! `--fresh` creates them again. The order of the alternatives changes with each round, so that other
 //! load on the machine affects both alike, and the median of each number is printed.
@@ -33,6 +33,7 @@ mod builds;
 mod cases;
 mod changes;
 mod crowd;
+mod imports;
 mod load;
 mod machine;
 #[path = "../../permissive.rs"]
@@ -66,6 +67,8 @@ struct Settings {
     rounds: usize,
     /// The duration of the crowd.
     crowded: Duration,
+    /// How many lines a file has that is imported.
+    lines: usize,
     fresh: bool,
     /// The folder of another build, to compare this one with.
     before: PathBuf,
@@ -80,6 +83,7 @@ enum Part {
     Writes,
     Keys,
     Stock,
+    Imports,
     Changes,
     Crowd,
     Against,
@@ -90,11 +94,12 @@ enum Part {
 
 impl Part {
     /// Those that need nothing else.
-    const ALL: [Part; 9] = [
+    const ALL: [Part; 10] = [
         Part::Reads,
         Part::Writes,
         Part::Keys,
         Part::Stock,
+        Part::Imports,
         Part::Changes,
         Part::Crowd,
         Part::Against,
@@ -112,6 +117,7 @@ impl FromStr for Part {
             "writes" => Ok(Part::Writes),
             "keys" => Ok(Part::Keys),
             "stock" => Ok(Part::Stock),
+            "imports" => Ok(Part::Imports),
             "changes" => Ok(Part::Changes),
             "crowd" => Ok(Part::Crowd),
             "against" => Ok(Part::Against),
@@ -132,6 +138,7 @@ impl Settings {
             large: Size { products: 1_000_000, orders: 2_000_000 },
             rounds: 5,
             crowded: Duration::from_secs(30),
+            lines: 100_000,
             fresh: false,
             before: PathBuf::new(),
             only: String::new(),
@@ -147,6 +154,7 @@ impl Settings {
                 "--minutes" => {
                     settings.crowded = Duration::from_secs(60 * value().parse::<u64>().unwrap());
                 }
+                "--lines" => settings.lines = value().parse().unwrap(),
                 "--before" => settings.before = value().into(),
                 "--only" => settings.only = value(),
                 "--fresh" => settings.fresh = true,
@@ -215,6 +223,11 @@ fn main() {
         }
         if settings.has(Part::Stock) {
             runtime.block_on(stock::measure(&settings, *engine, &prepare(settings.large)));
+        }
+        if settings.has(Part::Imports) {
+            Store::forget(*engine, EMPTY);
+            runtime.block_on(imports::measure(&settings, *engine, &prepare(EMPTY)));
+            Store::forget(*engine, EMPTY);
         }
         if settings.has(Part::Changes) {
             runtime.block_on(changes::measure(&settings, *engine, &prepare(settings.large)));
