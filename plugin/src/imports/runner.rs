@@ -318,9 +318,7 @@ impl Runner {
         let errors = if faults.is_empty() { Json::Null } else { answer::members(faults) };
         self.report.line(&last_line(&summary, errors));
     }
-}
 
-impl Runner {
     /// Adds to the host's audit trail what came of the import: the entry of its request was written when it
     /// began.
     async fn record(&self, state: &str) {

@@ -102,6 +102,7 @@ pub(super) const ROUTES: &[(&str, &str, Needs)] = &[
     ("POST", "/orders/{id}/tracking", Pack),
     ("GET", "/orderhistories/{id}", View),
     ("GET", "/orderitems/{id}", View),
+    ("GET", "/orderrefunds", View),
     ("GET", "/orderrefunds/{id}", View),
     ("GET", "/orderstatuses", View),
     ("POST", "/orderstatuses", Create),

@@ -34,7 +34,7 @@ fn scope_of(path: &str, needs: Needs) -> String {
         ("/variants/{id}/ledger", _) => "inventory",
         ("/orders/{id}/items", _) => "orderitems",
         ("/orders/{id}/history", Needs::View) => "orderhistories",
-        ("/orderrefunds/{id}", _) => "orders",
+        ("/orderrefunds" | "/orderrefunds/{id}", _) => "orders",
         // Of the type that the tests export and import.
         ("/exports/{type}" | "/imports", _) => "zones",
         _ => path.split('/').nth(1).unwrap(),

@@ -244,7 +244,6 @@ impl Shop {
         match kind {
             "importfaults" => "/imports/1/faults".to_owned(),
             "orderitems" => "/orders/1/items".to_owned(),
-            "orderrefunds" => "/orders/8/refunds".to_owned(),
             "orderhistories" => "/orders/1/history".to_owned(),
             "orderfulfilments" => "/fulfilments?filter[state]=fulfilled".to_owned(),
             "shipments" => "/orders/1/shipments".to_owned(),

@@ -67,6 +67,7 @@ pub(crate) static ORDERREFUNDS: Resource = Resource {
     joins: &[ORDER],
     crud: false,
     readable: true,
+    listed_at: Some("orderrefunds"),
     nested: &[Nested {
         parent: "orders",
         segment: "refunds",
