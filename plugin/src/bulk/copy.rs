@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::model::kept::{self, Aggregate, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 use crate::model::registry::{Registry, Tabled};
 use crate::model::value::{Kind, Value, decimal_text};
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, Rows, Statement, Table, row};
 use crate::store::{self, Store, Transaction};
 
 /// How many rows are written in one transaction at most.
@@ -174,19 +174,21 @@ impl Columns {
 type Catalogue = BTreeMap<String, Vec<(String, Kind)>>;
 
 async fn catalogue(of: &mut Transaction) -> Result<Catalogue, Error> {
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
-    let cells = of.table(Table::new(of.dialect().columns, Vec::new(), COLUMNS)).await?;
+    row! {
+        struct Column {
+            table: String,
+            column: String,
+            form: String,
+            places: i64,
+        }
+    }
+    let columns = Rows::<Column>::written(of.dialect().columns, Vec::new());
     let mut catalogue = Catalogue::new();
-    for row in cells.rows()? {
-        let [table, column, form, places] = &row[..] else {
-            return Err(Error::Contract("a row of the catalogue has other columns"));
-        };
-        let (table, column) = (table.text("table_name")?, column.text("column_name")?);
-        let (form, places) = (form.text("data_type")?, places.int("numeric_scale")?);
-        let kind = kind_of(form, places).ok_or_else(|| {
+    for Column { table, column, form, places } in of.rows(columns).await? {
+        let kind = kind_of(&form, places).ok_or_else(|| {
             Error::Copy(format!("{table}.{column} has a type that cannot be copied: {form}"))
         })?;
-        catalogue.entry(table.to_owned()).or_default().push((column.to_owned(), kind));
+        catalogue.entry(table).or_default().push((column, kind));
     }
     Ok(catalogue)
 }

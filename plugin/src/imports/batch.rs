@@ -16,7 +16,7 @@ use crate::model::value::{Kind, Value, fold};
 use crate::service::crud;
 use crate::service::hooks::Service;
 use crate::service::write::Write;
-use crate::sql;
+use crate::sql::{self, Found};
 use crate::wire::answer;
 use crate::wire::body::{Body, LineMember};
 use crate::wire::draft::{Draft, Intent};
@@ -144,14 +144,9 @@ impl<'i> Batch<'i> {
                     true => fold(&known.shown),
                     false => known.shown.clone(),
                 });
-                let table = sql::find_by(resource, field, texts.collect(), None);
-                for row in write.transaction.table(table).await?.rows()? {
-                    let [key, text] = &row[..] else {
-                        return Err(Error::Contract("a record that was found has other columns"));
-                    };
-                    let text = self.import.key.folded(text.text(field.name)?);
-                    let key = key.int(resource.key)?;
-                    self.found.insert(text, key);
+                let wanted = sql::find_by(resource, field, texts.collect(), None);
+                for Found { key, text, .. } in write.transaction.rows(wanted).await? {
+                    self.found.insert(self.import.key.folded(&text), key);
                     keys.push(key);
                 }
             }

@@ -11,7 +11,7 @@ use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::model::table::Naming;
 use crate::model::value::fold;
-use crate::sql;
+use crate::sql::{self, Found};
 use crate::store::Transaction;
 use crate::wire::body::LineMember;
 
@@ -36,7 +36,7 @@ struct Looked {
     /// Whether the records are of the type that is imported.
     is_own: bool,
     /// By the name as it is compared: each record with its name as it is, and what it is within.
-    found: HashMap<String, Vec<(i64, String, Option<i64>)>>,
+    found: HashMap<String, Vec<Found>>,
 }
 
 impl Names {
@@ -119,15 +119,8 @@ impl Looked {
     ) -> Result<(), Error> {
         let Naming { one, by } = self.naming;
         let within = one.field.within.map(|[_, theirs]| theirs);
-        let table = sql::find_by(one.target, by, texts, within);
-        for row in transaction.table(table).await?.rows()? {
-            let [key, text, beside @ ..] = &row[..] else {
-                return Err(Error::Contract("a record that was found has other columns"));
-            };
-            let text = text.text(by.name)?.to_owned();
-            let within = beside.first().map(|cell| cell.int("within")).transpose()?;
-            let compared = if self.any_case { fold(&text) } else { text.clone() };
-            let found = (key.int(one.target.key)?, text, within);
+        for found in transaction.rows(sql::find_by(one.target, by, texts, within)).await? {
+            let compared = if self.any_case { fold(&found.text) } else { found.text.clone() };
             self.found.entry(compared).or_default().push(found);
         }
         Ok(())
@@ -165,12 +158,12 @@ impl Looked {
         };
         let compared = if self.any_case { fold(text) } else { text.to_owned() };
         let found = self.found.get(&compared).map(Vec::as_slice).unwrap_or_default();
-        let fits = |of: &&(i64, String, Option<i64>)| within.is_none() || of.2 == within;
+        let fits = |of: &&Found| within.is_none() || of.within == within;
         let fitting: Vec<_> = found.iter().filter(fits).collect();
-        let exact: Vec<_> = fitting.iter().filter(|(_, name, _)| name == text).collect();
+        let exact: Vec<_> = fitting.iter().filter(|of| of.text == text).collect();
         let singular = self.naming.one.target.singular;
         match (&fitting[..], &exact[..]) {
-            ([(key, ..)], _) | (_, [(key, ..)]) => Ok(Some(*key)),
+            ([only], _) | (_, [only]) => Ok(Some(only.key)),
             ([], _) => {
                 let detail = format!("{column}: there is no {singular} {text:?}.");
                 Err((FaultKind::MissingReference, detail))

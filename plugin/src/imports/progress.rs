@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::model::moment;
 use crate::model::question::Page;
 use crate::model::resource::Resource;
-use crate::model::value::{Kind, Value};
+use crate::model::value::Value;
 use crate::service::call::Call;
 use crate::service::write::Write;
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, Rows, Statement, row};
 use crate::store::{self, Store, Transaction};
 use crate::wire::importing::Import;
 
@@ -119,12 +119,15 @@ pub(super) fn resource(call: &Call<'_>) -> Result<&'static Resource, Error> {
 
 /// Finds the import with this key of idempotency, if there is one.
 pub(super) async fn of_key(user: i64, key: &str, store: &Store) -> Result<Option<i64>, Error> {
-    const FIND: &str = "SELECT max(shop_import_id) AS c0 FROM shop_imports \
-        WHERE user_id = ? AND idempotency_key = ?";
+    row! {
+        struct Latest {
+            id: Option<i64> = "max(shop_import_id)",
+        }
+    }
+    const FIND: &str = "FROM shop_imports WHERE user_id = ? AND idempotency_key = ?";
     let binds = vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]];
-    let cells = store.table(Table::new(FIND, binds, &[Kind::COUNT])).await?;
-    let rows = cells.rows()?;
-    rows.first().and_then(|row| row.first()).map_or(Ok(None), |cell| cell.optional_int("id"))
+    let latest = store.rows(Rows::<Latest>::select(FIND, binds)).await?;
+    Ok(latest.into_iter().find_map(|latest| latest.id))
 }
 
 /// Takes an import over: whoever was at it gives up at the end of the transaction that is going on.

@@ -1,6 +1,7 @@
 //! What each customer has spent, the biggest spender first.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -9,13 +10,13 @@ use time::PrimitiveDateTime;
 use super::amounts::{CURRENCY_CODE, amount, average, wide};
 use super::asked::{ASKED, Asked};
 use super::days::{Days, Line, Words, add};
-use super::ranking::{Ranked, Ranking, by_key, word};
+use super::ranking::{Ranked, Ranking, word};
 use crate::error::Error;
 use crate::model::field::{count, email, int, moment, money, text};
 use crate::model::moment;
 use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
-use crate::sql::Table;
+use crate::sql::{Rows, row};
 use crate::store::Store;
 use crate::wire::document::attributes;
 
@@ -162,13 +163,19 @@ impl Ranked for Spent {
     }
 }
 
-/// The columns that a page shows beside the sums: the address and names of the latest order.
-const NAMES: &str = "\
-    SELECT o.shop_order_id AS c0, o.user_email AS c1, o.billing_first_name AS c2, \
-    o.billing_last_name AS c3, coalesce(c.currency_num_decimals, 2) AS c4 FROM shop_orders o \
-    LEFT JOIN shop_currencies c ON c.currency_code = o.currency_code \
-    WHERE o.shop_order_id IN (?)";
-const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD, Kind::COUNT];
+row! {
+    /// What a page shows beside the sums: the address and names of the latest order.
+    struct Names {
+        order: i64 = "o.shop_order_id",
+        email: String = "o.user_email",
+        first: String = "o.billing_first_name",
+        last: String = "o.billing_last_name",
+        decimals: i64 = "coalesce(c.currency_num_decimals, 2)",
+    }
+}
+
+const NAMES: &str = "FROM shop_orders o LEFT JOIN shop_currencies c \
+    ON c.currency_code = o.currency_code WHERE o.shop_order_id IN (?)";
 
 /// The document of the report.
 ///
@@ -182,14 +189,13 @@ pub(crate) async fn show(
     let mut transaction = store.begin_read().await?;
     let spent = Ranking::of(days, asked, &mut transaction).await?;
     let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
-    let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
+    let names = transaction.rows(Rows::<Names>::select(NAMES, vec![latest])).await?;
     transaction.end();
 
-    let names = by_key(&names, "shop_order_id")?;
+    let names: HashMap<i64, Names> = names.into_iter().map(|of| (of.order, of)).collect();
     let mut rows = Vec::new();
     for spent in &spent.page {
-        let Some([_, email, first, last, decimals]) = names.get(&spent.latest).map(Vec::as_slice)
-        else {
+        let Some(Names { email, first, last, decimals, .. }) = names.get(&spent.latest) else {
             return Err(Error::Contract("a counted order is missing"));
         };
         let Spent { user, orders, first: first_on, last: last_on, .. } = *spent;
@@ -197,18 +203,16 @@ pub(crate) async fn show(
             0 => format!("customers-guest-{}-{}", spent.guest, spent.currency),
             user => format!("customers-{user}-{}", spent.currency),
         };
-        let name = [first.text("billing_first_name")?, last.text("billing_last_name")?];
-        let name = name.join(" ").trim().to_owned();
-        let decimals = decimals.int("currency_num_decimals")?;
+        let name = format!("{first} {last}").trim().to_owned();
         let moment = |moment| Cell::Text(moment::render(moment).into());
         let cells = [
             Cell::Int(user),
-            email.clone(),
+            word(email),
             Cell::Text(name.into()),
             word(&spent.currency),
             Cell::Int(orders),
             amount(spent.spent),
-            amount(average(spent.spent, orders, decimals)),
+            amount(average(spent.spent, orders, *decimals)),
             moment(first_on),
             moment(last_on),
         ];

@@ -17,7 +17,7 @@ use super::period::Range;
 use crate::error::Error;
 use crate::model::moment;
 use crate::model::value::{Cell, Kind, Value};
-use crate::sql::Table;
+use crate::sql::{Rows, Table, row};
 use crate::store::{self, Transaction};
 
 /// How many lines are kept for each report at most. A line takes about 100 bytes.
@@ -26,9 +26,16 @@ const MOST_LINES: usize = 500_000;
 /// with more than half of the lines that may be kept.
 const MOST_DAYS: i64 = 366;
 
+row! {
+    /// A day with orders that count.
+    struct Revised {
+        day: String = "n.day",
+        revision: i64 = "coalesce(r.revision, 0)",
+    }
+}
+
 /// The days of a range with orders that count, each with its revision.
-const REVISIONS: &str = "\
-    SELECT n.day AS c0, coalesce(r.revision, 0) AS c1 FROM (SELECT day FROM shop_order_counts_by_day \
+const REVISIONS: &str = "FROM (SELECT day FROM shop_order_counts_by_day \
     WHERE day >= ? AND day <= ? AND order_state_id IN (?) GROUP BY day HAVING sum(n) > 0) n \
     LEFT JOIN (SELECT day, sum(revision) AS revision FROM shop_revisions_by_day \
     WHERE day >= ? AND day <= ? GROUP BY day) r ON r.day = n.day";
@@ -183,20 +190,15 @@ async fn revisions(
     asked: &Asked,
     transaction: &mut Transaction,
 ) -> Result<Vec<(Date, i64)>, Error> {
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT];
     let Range { from, to } = asked.range;
     let [from, to] = [from, to].map(|day| vec![Value::Text(day.to_string())]);
     let binds = vec![from.clone(), to.clone(), asked.statuses.clone(), from, to];
-    let rows = transaction.table(Table::new(REVISIONS, binds, COLUMNS)).await?;
-    let revision = |row: Vec<Cell<'_>>| {
-        let [day, revision] = &row[..] else {
-            return Err(Error::Contract("a row of revisions has other columns"));
-        };
-        let day = moment::day(day.text("day")?);
-        let day = day.ok_or_else(|| Error::column("day", "a day", "text"))?;
-        Ok((day, revision.int("revision")?))
+    let days = transaction.rows(Rows::<Revised>::select(REVISIONS, binds)).await?;
+    let revision = |Revised { day, revision }: Revised| {
+        let day = moment::day(&day).ok_or_else(|| Error::column("day", "a day", "text"))?;
+        Ok((day, revision))
     };
-    rows.rows()?.into_iter().map(revision).collect()
+    days.into_iter().map(revision).collect()
 }
 
 async fn read<L: Line>(

@@ -1,7 +1,7 @@
 //! The stock of each product, and of each variant of one that has it in these; the lowest first. Independent of
 //! days.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Member};
 
 use super::amounts::amount;
 use super::asked::{ASKED, Asked};
@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::model::field::{choice, count, int, money, quantity, text};
 use crate::model::options;
 use crate::model::resource::Report;
-use crate::model::value::{Cell, Kind, Value};
-use crate::sql::{Table, in_stock};
+use crate::model::value::{Cell, Value};
+use crate::sql::{Amount, InStock, Json, Rows, in_stock, row};
 use crate::store::Store;
 use crate::wire::document::attributes;
 
@@ -45,19 +45,23 @@ const STATUSES: &[&str] = &["in_stock", "low_stock", "out_of_stock", "unmanaged"
 /// One item, in units of 10^-5.
 const ONE: i64 = 100_000;
 
-/// The parts that a value is kept in, and what one is worth in each.
-const PARTS: [(&str, i128); 3] =
-    [("value_2", 10_i128.pow(18)), ("value_1", 10_i128.pow(9)), ("value_0", 1)];
+/// What one is worth in each of the parts that a value is kept in.
+const WORTH: [i128; 3] = [10_i128.pow(18), 10_i128.pow(9), 1];
 
-/// The columns of the totals: a status, the number of its products, the number of items in stock,
-/// and their value in parts.
-const COLUMNS: &[Kind] =
-    &[Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT];
+row! {
+    /// The sums of a status: its products, the items in stock, and their value in parts.
+    struct Held {
+        status: i64 = "s.status",
+        products: i64 = "sum(s.products)",
+        units: i64 = "sum(s.units)",
+        value_2: i64 = "sum(s.value_2)",
+        value_1: i64 = "sum(s.value_1)",
+        value_0: i64 = "sum(s.value_0)",
+    }
+}
 
 /// The sums that the database keeps for each status; the configuration splits the last group.
-const TOTALS: &str = "\
-    SELECT s.status AS c0, sum(s.products) AS c1, sum(s.units) AS c2, sum(s.value_2) AS c3, \
-    sum(s.value_1) AS c4, sum(s.value_0) AS c5 FROM (SELECT products, units, value_2, value_1, \
+const TOTALS: &str = "FROM (SELECT products, units, value_2, value_1, \
     value_0, CASE WHEN status < 4 THEN status WHEN quantity <= ? THEN 2 ELSE 3 END AS status \
     FROM (SELECT status, quantity, products, units, value_2, value_1, value_0 FROM shop_stock \
     UNION ALL SELECT status, quantity, products, units, value_2, value_1, value_0 \
@@ -74,63 +78,56 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
     // Both are read in one snapshot.
     let mut transaction = store.begin_read().await?;
     let listing = &asked.listing;
-    let held = transaction.table(in_stock(listing.offset, listing.limit)).await?;
+    let held = transaction.rows(in_stock(listing.offset, listing.limit)).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];
-    let sums = transaction.table(Table::new(TOTALS, binds, COLUMNS)).await?;
+    let sums = transaction.rows(Rows::<Held>::select(TOTALS, binds)).await?;
     transaction.end();
 
-    let mut rows: Vec<(String, Map<String, Json>)> = Vec::new();
-    for row in held.rows()? {
-        let [product, variant, sku, name, options, quantity, notify, out, managed, price] =
-            &row[..]
-        else {
-            return Err(Error::Contract("a row of what is in stock has other columns"));
-        };
-        let pieces = i128::from(quantity.int("quantity")?);
+    let mut rows: Vec<(String, Map<String, Member>)> = Vec::new();
+    for of in held {
+        let InStock { product, variant, quantity, notify, .. } = of;
+        let pieces = i128::from(quantity);
         let units = pieces * i128::from(ONE);
-        let least = notify.optional_int("notify_qty")?.unwrap_or(low);
+        let least = notify.map_or(low, |Amount(least)| least);
         // Without a limit of its own, it is out of stock when nothing is left.
-        let out = out.optional_int("min_out_qty")?.unwrap_or(0);
-        let status = match managed.int("manage_stock")? {
-            0 => "unmanaged",
-            _ if units <= i128::from(out) => "out_of_stock",
-            _ if units <= i128::from(least) => "low_stock",
-            _ => "in_stock",
+        let out = of.out.map_or(0, |Amount(out)| out);
+        let status = match of.is_managed {
+            false => "unmanaged",
+            true if units <= i128::from(out) => "out_of_stock",
+            true if units <= i128::from(least) => "low_stock",
+            true => "in_stock",
         };
-        let value = amount(pieces * i128::from(price.int("price")?));
-        let mut id = format!("inventory-{}", product.int("product_id")?);
-        let mut name = name.text("name")?.to_owned();
-        if let Some(variant) = variant.optional_int("shop_variant_id")? {
+        let mut id = format!("inventory-{product}");
+        let mut name = of.name;
+        if let (Some(variant), Some(Json(options))) = (variant, of.options) {
             id = format!("{id}-{variant}");
-            name = options::named(&name, options.text("options")?)?;
+            name = options::named(&name, &options)?;
         }
+        let optional = |number: Option<i64>| number.map_or(Cell::Null, Cell::Int);
         let cells = [
-            product.clone(),
-            variant.clone(),
-            sku.clone(),
+            Cell::Int(product),
+            optional(variant),
+            Cell::Text(of.sku.into()),
             Cell::Text(name.into()),
-            quantity.clone(),
-            notify.clone(),
+            Cell::Int(quantity),
+            optional(notify.map(|Amount(least)| least)),
             Cell::Text(status.into()),
-            value,
+            amount(pieces * i128::from(of.price.0)),
         ];
         rows.push((id, attributes(REPORT.row, &cells)?));
     }
 
     let mut counts = [0; STATUSES.len()];
     let (mut units, mut value) = (0, 0);
-    for row in sums.rows()? {
-        let [status, products, pieces, parts @ ..] = &row[..] else {
-            return Err(Error::Contract("a row of the sums of stock has other columns"));
-        };
-        let status = usize::try_from(status.int("status")?).ok();
+    for of in sums {
+        let status = usize::try_from(of.status).ok();
         let status = status.and_then(|number| KEPT.get(number));
         let status = STATUSES.iter().position(|known| Some(known) == status);
         let status = status.ok_or_else(|| Error::column("status", "a status", "a number"))?;
-        counts[status] += products.int("products")?;
-        units += pieces.int("units")?;
-        for (part, (column, one)) in parts.iter().zip(PARTS) {
-            value += one * i128::from(part.int(column)?);
+        counts[status] += of.products;
+        units += of.units;
+        for (part, worth) in [of.value_2, of.value_1, of.value_0].into_iter().zip(WORTH) {
+            value += i128::from(part) * worth;
         }
     }
     let total = counts.iter().sum();

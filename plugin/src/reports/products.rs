@@ -1,6 +1,7 @@
 //! The sales of each product, the best-selling first.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -8,12 +9,12 @@ use serde_json::{Map, Value as Json};
 use super::amounts::{CURRENCY_CODE, amount, average, wide};
 use super::asked::{ASKED, Asked};
 use super::days::{Days, Line, Words, add};
-use super::ranking::{Ranked, Ranking, by_key, word};
+use super::ranking::{Ranked, Ranking, word};
 use crate::error::Error;
 use crate::model::field::{count, int, money, text};
 use crate::model::resource::Report;
 use crate::model::value::{Cell, Kind, Value};
-use crate::sql::Table;
+use crate::sql::{Rows, row};
 use crate::store::Store;
 use crate::wire::document::attributes;
 
@@ -204,17 +205,22 @@ impl Ranked for Sold {
     }
 }
 
-/// The columns that a page shows beside the sums. A deleted product is shown as in its latest line.
-const NAMES: &str = "\
-    SELECT i.shop_orderitem_id AS c0, \
-    CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.sku, i.orderitem_sku) END AS c1, \
-    CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.product_name, i.orderitem_name) END \
-    AS c2, coalesce(c.currency_num_decimals, 2) AS c3, p.quantity AS c4 \
-    FROM shop_orderitems i JOIN shop_orders o ON o.shop_order_id = i.order_key \
+row! {
+    /// What a page shows beside the sums. A deleted product is shown as in its latest line.
+    struct Names {
+        item: i64 = "i.shop_orderitem_id",
+        sku: String = "CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.sku, i.orderitem_sku) END",
+        name: String =
+            "CASE WHEN i.product_id IS NULL THEN '' ELSE coalesce(p.product_name, i.orderitem_name) END",
+        decimals: i64 = "coalesce(c.currency_num_decimals, 2)",
+        stock: Option<i64> = "p.quantity",
+    }
+}
+
+const NAMES: &str = "FROM shop_orderitems i JOIN shop_orders o ON o.shop_order_id = i.order_key \
     LEFT JOIN shop_products p ON p.shop_product_id = i.product_id \
     LEFT JOIN shop_currencies c ON c.currency_code = o.currency_code \
     WHERE i.shop_orderitem_id IN (?)";
-const NAMES_COLUMNS: &[Kind] = &[Kind::COUNT, Kind::WORD, Kind::WORD, Kind::COUNT, Kind::COUNT];
 
 /// The document of the report.
 ///
@@ -228,15 +234,14 @@ pub(crate) async fn show(
     let mut transaction = store.begin_read().await?;
     let sold = Ranking::of(days, asked, &mut transaction).await?;
     let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
-    let names = transaction.table(Table::new(NAMES, vec![latest], NAMES_COLUMNS)).await?;
+    let names = transaction.rows(Rows::<Names>::select(NAMES, vec![latest])).await?;
     transaction.end();
 
-    let names = by_key(&names, "shop_orderitem_id")?;
+    let names: HashMap<i64, Names> = names.into_iter().map(|of| (of.item, of)).collect();
     let mut rows = Vec::new();
     for sold in &sold.page {
         // A line without names can only come from a store with broken references.
-        let Some([_, sku, name, decimals, stock]) = names.get(&sold.latest).map(Vec::as_slice)
-        else {
+        let Some(Names { sku, name, decimals, stock, .. }) = names.get(&sold.latest) else {
             return Err(Error::Contract("a sold item is missing"));
         };
         let Sold { quantity, orders, revenue, returned, refunded, .. } = *sold;
@@ -244,17 +249,16 @@ pub(crate) async fn show(
             Of::Product(Some(product)) => (Cell::Int(product), product.to_string()),
             _ => (Cell::Null, "none".to_owned()),
         };
-        let decimals = decimals.int("currency_num_decimals")?;
         let cells = [
             product,
-            sku.clone(),
-            name.clone(),
+            word(sku),
+            word(name),
             word(&sold.currency),
             Cell::Int(quantity),
             Cell::Int(orders),
             amount(revenue),
-            amount(average(revenue, quantity, decimals)),
-            stock.clone(),
+            amount(average(revenue, quantity, *decimals)),
+            stock.map_or(Cell::Null, Cell::Int),
             Cell::Int(returned),
             amount(refunded),
         ];

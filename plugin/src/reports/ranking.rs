@@ -2,7 +2,7 @@
 //! too many, from the database.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::asked::Asked;
@@ -10,7 +10,7 @@ use super::days::{Days, Line, Words};
 use crate::error::Error;
 use crate::model::value::Cell;
 use crate::sql::Table;
-use crate::store::{Cells, Transaction};
+use crate::store::Transaction;
 
 /// A line that has a rank.
 pub(super) trait Ranked: Line {
@@ -100,15 +100,6 @@ impl<L: Ranked> Ranking<L> {
         totals.sort_unstable_by(|(_, one), (_, other)| one.currency().cmp(other.currency()));
         Ok(Self { page, totals, total })
     }
-}
-
-/// Rows by their keys, which come first, in this column.
-pub(super) fn by_key<'a>(
-    cells: &'a Cells,
-    column: &str,
-) -> Result<HashMap<i64, Vec<Cell<'a>>>, Error> {
-    let keyed = |row: Vec<Cell<'a>>| Ok((row.first().unwrap_or(&Cell::Null).int(column)?, row));
-    cells.rows()?.into_iter().map(keyed).collect()
 }
 
 /// A text as a cell.

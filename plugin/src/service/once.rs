@@ -21,7 +21,7 @@ use super::key_queue::{HeldKey, in_progress};
 use crate::error::{Error, Fault, FaultKind, StoredAnswer};
 use crate::model::moment;
 use crate::model::value::Value;
-use crate::sql::{self, Keyed};
+use crate::sql::{self, KeptAnswer, Keyed};
 use crate::store::{self, Transaction};
 use crate::wire::answer;
 
@@ -98,13 +98,8 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
     let days = shop.parameters.current()?.idempotency_days;
     let before = Value::Moment(moment::now().saturating_sub(Duration::days(days)));
     loop {
-        let cells = shop.store.table(sql::old_keys(before.clone())).await?;
-        let rows = cells.rows()?;
-        let old = rows.iter().map(|row| match &row[..] {
-            [key] => key.int("shop_key_id"),
-            _ => Err(Error::Contract("a row of old keys has other columns")),
-        });
-        let old = old.collect::<Result<Vec<i64>, Error>>()?;
+        let old = shop.store.rows(sql::old_keys(before.clone())).await?;
+        let old: Vec<i64> = old.into_iter().map(|old| old.shop_key_id).collect();
         if old.is_empty() {
             return Ok(());
         }
@@ -118,19 +113,11 @@ async fn find(
     key: &HeldKey<'_>,
     transaction: &mut Transaction,
 ) -> Result<Option<(String, StoredAnswer)>, Error> {
-    let cells = transaction.table(sql::find_key(key.user(), key.text())).await?;
-    let rows = cells.rows()?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let [fingerprint, status, location, etag, body] = &row[..] else {
-        return Err(Error::Contract("the row of a key has other columns"));
-    };
-    let answer = StoredAnswer {
-        status: status.int("status")?,
-        location: location.text("location")?.to_owned(),
-        etag: etag.text("etag")?.to_owned(),
-        body: body.text("body")?.to_owned(),
-    };
-    Ok(Some((fingerprint.text("fingerprint")?.to_owned(), answer)))
+    let found = transaction.rows(sql::find_key(key.user(), key.text())).await?;
+    Ok(found.into_iter().next().map(|found| {
+        let KeptAnswer { fingerprint, status, location, etag, body } = found;
+        (fingerprint, StoredAnswer { status, location, etag, body })
+    }))
 }
 
 /// The length of a body in bytes from which compressing it saves more than it costs.

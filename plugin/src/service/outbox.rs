@@ -23,7 +23,7 @@ use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Order, Resource};
 use crate::model::value::{Kind, Value};
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, Rows, Statement, Table, row};
 use crate::store::{self, Store, Transaction};
 
 /// How many mails are in transit to the host at a time.
@@ -116,16 +116,16 @@ pub async fn enqueue(
 
 /// The number of mails that wait to be sent, and of those given up.
 pub async fn count(store: &Store) -> Result<[u32; 2], Error> {
-    const COUNTS: &str = "SELECT given_up AS c0, count(*) AS c1 FROM shop_mails GROUP BY given_up";
-    let table = Table::new(COUNTS, Vec::new(), &[Kind::Flag, Kind::COUNT]);
-    let cells = store.table(table).await?;
+    row! {
+        struct Counted {
+            given_up: bool,
+            mails: i64 = "count(*)",
+        }
+    }
+    let counted = Rows::<Counted>::select("FROM shop_mails GROUP BY given_up", Vec::new());
     let mut counts = [0, 0];
-    for row in cells.rows()? {
-        let [given_up, count] = &row[..] else {
-            return Err(Error::Contract("a row of the count of mails has other columns"));
-        };
-        counts[usize::from(given_up.int("given_up")? == 1)] =
-            u32::try_from(count.int("mails")?).unwrap_or(u32::MAX);
+    for Counted { given_up, mails } in store.rows(counted).await? {
+        counts[usize::from(given_up)] = u32::try_from(mails).unwrap_or(u32::MAX);
     }
     Ok(counts)
 }

@@ -2,7 +2,8 @@
 //! resources; everything that a client sent is bound. Independent of connections.
 //!
 //! `approach` decides how the records of a page are found; `probe` has the queries needed for this,
-//! `read` the SQL of the page, and `conditions` that of its conditions. `write` has the SQL of
+//! `read` the SQL of the page, and `conditions` that of its conditions; `row` has rows that are read by the
+//! names of their columns. `write` has the SQL of
 //! changes, `once` that of the keys of writes, `skus` that of the search for products, `movements` that of
 //! ledgers, `places` that of the feed of changes, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
 //! search; the tables and triggers of kept numbers are in `kept`, the triggers of the feed in `feed`, and
@@ -23,6 +24,7 @@ mod once;
 pub mod places;
 mod probe;
 mod read;
+mod row;
 mod skus;
 mod statement;
 mod stock;
@@ -36,14 +38,16 @@ pub use copy::{
     insert_keyed, insert_many, insert_rows, keys_follow, last_key,
 };
 pub use export::export;
-pub use lookup::find_by;
+pub use lookup::{Found, find_by};
 pub use movements::{Entries, newest_refunds, newest_stock_movements, newest_voucher_movements};
-pub use once::{Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
+pub use once::{Keyed, KeptAnswer, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
-pub use skus::find_skus;
+pub(crate) use row::row;
+pub use row::{Amount, Column, Json, Row, Rows, Written};
+pub use skus::{OfSku, find_skus};
 pub use statement::{RowsOf, Statement, Table};
-pub use stock::in_stock;
+pub use stock::{InStock, in_stock};
 pub use write::{
     checks, count_references, create_stock_record, delete, insert, insert_all, lock, lock_all,
     lock_referenced, lock_store, move_branch, touch_all, update, update_each,

@@ -2,9 +2,10 @@
 
 use super::copy::insert_at_once;
 use super::dialect::Dialect;
-use super::statement::{Builder, Statement, Table};
+use super::row::{Rows, row};
+use super::statement::{Builder, Statement};
 use crate::error::StoredAnswer;
-use crate::model::value::{Kind, Value};
+use crate::model::value::Value;
 
 /// How many old keys one transaction removes.
 const SWEPT_AT_ONCE: usize = 500;
@@ -33,12 +34,34 @@ pub fn claim_key(of: Keyed<'_>, dialect: &Dialect) -> Option<Statement> {
     Some(sql.finish())
 }
 
-/// Finds the fingerprint and the answer of the write with a key.
-pub fn find_key(user: i64, key: &str) -> Table {
-    const FIND: &str = "SELECT fingerprint AS c0, status AS c1, location AS c2, etag AS c3, \
-        body AS c4 FROM shop_keys WHERE user_id = ? AND idempotency_key = ?";
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::WORD, Kind::WORD, Kind::WORD];
-    Table::new(FIND, vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]], COLUMNS)
+row! {
+    /// The answer to the write with a key.
+    pub struct KeptAnswer {
+        /// The fingerprint of its request.
+        pub fingerprint: String,
+        /// The status.
+        pub status: i64,
+        /// The header `Location`, or nothing.
+        pub location: String,
+        /// The header `ETag`, or nothing.
+        pub etag: String,
+        /// The body as it is stored.
+        pub body: String,
+    }
+}
+
+/// Finds the answer to the write with a key.
+pub fn find_key(user: i64, key: &str) -> Rows<KeptAnswer> {
+    const FIND: &str = "FROM shop_keys WHERE user_id = ? AND idempotency_key = ?";
+    Rows::select(FIND, vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]])
+}
+
+row! {
+    /// A key of a write.
+    pub struct OldKey {
+        /// The key of its row.
+        pub shop_key_id: i64,
+    }
 }
 
 /// Keeps the answer to the write with a key, which was claimed where the engine needs that.
@@ -66,12 +89,12 @@ pub fn keep_answer(of: Keyed<'_>, answer: StoredAnswer, dialect: &Dialect) -> St
 }
 
 /// Finds some of the keys that were used before a moment, oldest first.
-pub fn old_keys(before: Value) -> Table {
+pub fn old_keys(before: Value) -> Rows<OldKey> {
     // Keys are numbered in the order of their use, so no index by time is needed.
-    const FIND: &str = "SELECT shop_key_id AS c0 FROM (SELECT shop_key_id, created_on \
+    const FIND: &str = "FROM (SELECT shop_key_id, created_on \
         FROM shop_keys ORDER BY shop_key_id LIMIT ?) AS oldest WHERE created_on < ?";
     let most = i64::try_from(SWEPT_AT_ONCE).unwrap_or(i64::MAX);
-    Table::new(FIND, vec![vec![Value::Int(most)], vec![before]], &[Kind::COUNT])
+    Rows::select(FIND, vec![vec![Value::Int(most)], vec![before]])
 }
 
 /// Removes these keys.

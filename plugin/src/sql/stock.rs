@@ -1,31 +1,39 @@
 //! What is in stock, as rows of a report. Independent of what a report shows of them.
 
-use super::statement::Table;
-use crate::model::value::Kind;
+use super::row::{Amount, Json, Rows, row};
 
-/// A page of the products and variants that have a stock of their own, the lowest first: the product, the variant,
-/// its SKU or that of the product, the name of the product, the options of the variant, the quantity, the limits
-/// below which it is low and out of stock, whether it is counted, and the price.
-pub fn in_stock(offset: i64, limit: i64) -> Table {
-    const COLUMNS: &[Kind] = &[
-        Kind::COUNT,
-        Kind::COUNT,
-        Kind::WORD,
-        Kind::WORD,
-        Kind::Json,
-        Kind::COUNT,
-        Kind::MONEY,
-        Kind::MONEY,
-        Kind::Flag,
-        Kind::MONEY,
-    ];
+row! {
+    /// A product or a variant that has a stock of its own.
+    pub struct InStock {
+        /// The key of the product.
+        pub product: i64 = "h.p",
+        /// The key of the variant, if it has the stock.
+        pub variant: Option<i64> = "v.shop_variant_id",
+        /// Its SKU, or that of the product.
+        pub sku: String = "coalesce(v.sku, p.sku)",
+        /// The name of the product.
+        pub name: String = "p.product_name",
+        /// The options of the variant.
+        pub options: Option<Json> = "v.options",
+        /// The quantity.
+        pub quantity: i64 = "h.q",
+        /// The limit below which it is low.
+        pub notify: Option<Amount> = "p.notify_qty",
+        /// The limit at which it is out of stock.
+        pub out: Option<Amount> = "p.min_out_qty",
+        /// Whether it is counted.
+        pub is_managed: bool = "coalesce(v.manage_stock, p.manage_stock)",
+        /// The price.
+        pub price: Amount = "coalesce(v.price, p.price)",
+    }
+}
+
+/// A page of the products and variants that have a stock of their own, the lowest first.
+pub fn in_stock(offset: i64, limit: i64) -> Rows<InStock> {
     let end = offset.saturating_add(limit);
     // Products and variants come from an index each. SQLite would prepare a statement anew for each bound limit.
     let text = format!(
-        "SELECT h.p AS c0, v.shop_variant_id AS c1, coalesce(v.sku, p.sku) AS c2, p.product_name AS c3, \
-         v.options AS c4, h.q AS c5, p.notify_qty AS c6, p.min_out_qty AS c7, \
-         coalesce(v.manage_stock, p.manage_stock) AS c8, coalesce(v.price, p.price) AS c9 \
-         FROM (SELECT q, p, v FROM (SELECT q, p, v FROM (SELECT quantity AS q, \
+        "FROM (SELECT q, p, v FROM (SELECT q, p, v FROM (SELECT quantity AS q, \
          shop_product_id AS p, variant_count AS v FROM shop_products WHERE variant_count = 0 \
          ORDER BY quantity, shop_product_id LIMIT {end}) simple \
          UNION ALL SELECT q, p, v FROM (SELECT quantity AS q, product_id AS p, \
@@ -35,5 +43,5 @@ pub fn in_stock(offset: i64, limit: i64) -> Table {
          JOIN shop_products p ON p.shop_product_id = h.p \
          LEFT JOIN shop_variants v ON v.shop_variant_id = h.v ORDER BY h.q, h.p, h.v"
     );
-    Table::new(text, Vec::new(), COLUMNS)
+    Rows::select(&text, Vec::new())
 }

@@ -14,6 +14,7 @@ use crate::model::moment;
 use crate::model::record::Record;
 use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind, Value};
+use crate::sql::Row;
 
 /// A page of records, or a table, as an engine returned it.
 #[derive(Debug)]
@@ -70,6 +71,14 @@ impl Cells {
             }
             Rows::Fetched(rows) => rows.cells(),
         }
+    }
+
+    /// The rows of a table that was read by the names of its columns.
+    ///
+    /// # Errors
+    /// When a column has another kind of value.
+    pub(super) fn read<R: Row>(&self) -> Result<Vec<R>, Error> {
+        self.rows()?.iter().map(|row| R::read(row)).collect()
     }
 
     /// The records of a page that was read with all fields.

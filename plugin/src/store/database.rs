@@ -16,7 +16,7 @@ use crate::model::question::Page;
 use crate::model::registry::Registry;
 use crate::sql::approach::Probe;
 use crate::sql::dialect::Dialect;
-use crate::sql::{Statement, Table, kept, places, ties};
+use crate::sql::{Row, Rows, Statement, Table, kept, places, ties};
 
 /// The engines, by the schemes of their addresses. An address without one of these schemes is a
 /// file, for the last engine.
@@ -139,6 +139,11 @@ impl Store {
     /// Reads a table that is not a page of a resource; its total is 0.
     pub async fn table(&self, table: Table) -> Result<Cells, Error> {
         self.lease(Access::Read).await?.table(table).await
+    }
+
+    /// Reads rows by the names of their columns.
+    pub async fn rows<R: Row>(&self, rows: Rows<R>) -> Result<Vec<R>, Error> {
+        self.table(rows.table).await?.read()
     }
 
     /// Runs a statement outside of any transaction, as some statements require.

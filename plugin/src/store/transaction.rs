@@ -19,7 +19,7 @@ use crate::model::resource::Resource;
 use crate::model::value::Kind;
 use crate::sql::approach::Approach;
 use crate::sql::dialect::Dialect;
-use crate::sql::{self, Statement, Table};
+use crate::sql::{self, Row, Rows, Statement, Table};
 
 /// How often a request is tried at most if its connection is lost.
 const TRIES: u32 = 8;
@@ -155,6 +155,11 @@ impl Transaction {
     /// Reads a table that is not a page of a resource; its total is 0.
     pub async fn table(&mut self, table: Table) -> Result<Cells, Error> {
         self.session.table(table).await
+    }
+
+    /// Reads rows by the names of their columns.
+    pub async fn rows<R: Row>(&mut self, rows: Rows<R>) -> Result<Vec<R>, Error> {
+        self.table(rows.table).await?.read()
     }
 
     /// Streams rows of values of these kinds: they are fetched from the database as they are

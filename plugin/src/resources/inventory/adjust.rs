@@ -14,7 +14,7 @@ use crate::model::value::{fold, short};
 use crate::resources::products::{OWNER, SKU, VARIANTS};
 use crate::service::call::Call;
 use crate::service::write::Write;
-use crate::sql;
+use crate::sql::{self, OfSku};
 use crate::store;
 use crate::wire::body::Body;
 use crate::wire::draft::{Draft, Intent};
@@ -207,14 +207,8 @@ async fn whose(children: &[Draft], write: &mut Write<'_>) -> Result<Vec<Option<W
     let sought: Vec<String> = skus.iter().flatten().cloned().collect();
     let mut found = HashMap::new();
     if !sought.is_empty() {
-        let cells = write.transaction.table(sql::find_skus(sought)).await?;
-        for row in cells.rows()? {
-            let [sku, product, variant] = &row[..] else {
-                return Err(Error::Contract("a row of SKUs has other columns"));
-            };
-            let product = product.int("product_id")?;
-            let variant = variant.optional_int("shop_variant_id")?;
-            found.insert(sku.text("sku_fold")?.to_owned(), Whose { product, variant });
+        for OfSku { sku, product, variant } in write.transaction.rows(sql::find_skus(sought)).await? {
+            found.insert(sku, Whose { product, variant });
         }
     }
     let variants = write.records(&VARIANTS, variants).await?;

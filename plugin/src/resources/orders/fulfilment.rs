@@ -24,7 +24,7 @@ use crate::model::resource::{
 use crate::model::value::{Kind, Value};
 use crate::service::call::Shop;
 use crate::service::hooks::{Answer, Service, Special};
-use crate::sql::Table;
+use crate::sql::{Rows, row};
 
 pub(crate) static ORDERFULFILMENTS: Resource = Resource {
     kind: "orderfulfilments",
@@ -159,17 +159,16 @@ async fn open_ones(shop: &Shop, filters: &[Condition]) -> Result<Vec<Condition>,
     if filters.iter().any(asked) {
         return Ok(vec![shippable]);
     }
-    const ALL_STATUSES: &str = "SELECT shop_orderstatus_id AS c0 FROM shop_orderstatuses";
+    row! {
+        struct Status {
+            id: i64 = "shop_orderstatus_id",
+        }
+    }
     let closed = &shop.parameters.current()?.closed_statuses;
     let mut open = Vec::new();
-    let all = Table::new(ALL_STATUSES, Vec::new(), &[Kind::COUNT]);
-    let cells = shop.store.table(all).await?;
-    for row in cells.rows()? {
-        let [status] = &row[..] else {
-            return Err(Error::Contract("a status has other columns"));
-        };
-        let status = status.int(STATUS.name)?;
-        open.extend((!closed.contains(&status)).then_some(Value::Int(status)));
+    let all = Rows::<Status>::select("FROM shop_orderstatuses", Vec::new());
+    for Status { id } in shop.store.rows(all).await? {
+        open.extend((!closed.contains(&id)).then_some(Value::Int(id)));
     }
     if open.is_empty() {
         // No order has the status 0.
