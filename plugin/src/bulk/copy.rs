@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::model::kept::{self, Aggregate, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 use crate::model::registry::{Registry, Tabled};
 use crate::model::value::{Kind, Value, decimal_text};
-use crate::sql::{self, Rows, Statement, Table, row};
+use crate::sql::{self, Rows, Statement, row};
 use crate::store::{self, Store, Transaction};
 
 /// How many rows are written in one transaction at most.

@@ -22,8 +22,8 @@ use crate::model::field::{Handle, flag, int, text};
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Order, Resource};
-use crate::model::value::{Kind, Value};
-use crate::sql::{self, Rows, Statement, Table, row};
+use crate::model::value::Value;
+use crate::sql::{self, Rows, Statement, row};
 use crate::store::{self, Store, Transaction};
 
 /// How many mails are in transit to the host at a time.

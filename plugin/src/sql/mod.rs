@@ -40,7 +40,7 @@ pub use copy::{
 pub use export::export;
 pub use lookup::{Found, find_by};
 pub use movements::{Entries, newest_refunds, newest_stock_movements, newest_voucher_movements};
-pub use once::{Keyed, KeptAnswer, claim_key, find_key, keep_answer, old_keys, remove_keys};
+pub use once::{KeptAnswer, Keyed, claim_key, find_key, keep_answer, old_keys, remove_keys};
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub(crate) use row::row;

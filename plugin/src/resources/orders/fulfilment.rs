@@ -21,7 +21,7 @@ use crate::model::question::{Condition, Page, Shape};
 use crate::model::resource::{
     Order, Permissions, Resource, Storage, date_from, date_to, filter, index,
 };
-use crate::model::value::{Kind, Value};
+use crate::model::value::Value;
 use crate::service::call::Shop;
 use crate::service::hooks::{Answer, Service, Special};
 use crate::sql::{Rows, row};
