@@ -62,9 +62,10 @@ pub(super) static META: DerivedMeta = DerivedMeta {
         let shipping = Line::new(coin, 0, [amount, 0], of_shipping).left();
         let mut items = Map::new();
         if let Cell::Text(lines) = lines {
-            for [key, quantity, amount, pieces, given] in
-                serde_json::from_str::<Vec<[i64; 5]>>(lines)?
-            {
+            // Engines give them in any order.
+            let mut lines: Vec<[i64; 5]> = serde_json::from_str(lines)?;
+            lines.sort_unstable();
+            for [key, quantity, amount, pieces, given] in lines {
                 let given = Part { quantity: pieces, amount: given, ..Part::default() };
                 let left = Line::new(coin, quantity, [amount, 0], given).left();
                 items.insert(key.to_string(), shown(left));
