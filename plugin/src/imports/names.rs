@@ -160,7 +160,7 @@ impl Looked {
         let found = self.found.get(&compared).map(Vec::as_slice).unwrap_or_default();
         let fits = |of: &&Found| within.is_none() || of.within == within;
         let fitting: Vec<_> = found.iter().filter(fits).collect();
-        let exact: Vec<_> = fitting.iter().filter(|of| of.text == text).collect();
+        let exact: Vec<_> = fitting.iter().copied().filter(|of| of.text == text).collect();
         let singular = self.naming.one.target.singular;
         match (&fitting[..], &exact[..]) {
             ([only], _) | (_, [only]) => Ok(Some(only.key)),

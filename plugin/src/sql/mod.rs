@@ -24,7 +24,7 @@ mod once;
 pub mod places;
 mod probe;
 mod read;
-mod row;
+pub mod row;
 mod skus;
 mod statement;
 mod stock;

@@ -50,7 +50,8 @@ pub struct Json(pub String);
 /// A query for such rows.
 #[derive(Debug)]
 pub struct Rows<R> {
-    pub(crate) table: Table,
+    /// The query as a table.
+    pub table: Table,
     of: PhantomData<R>,
 }
 
@@ -147,16 +148,16 @@ macro_rules! row {
             $($(#[$what])* $of $column: $kind,)*
         }
 
-        impl $crate::sql::Row for $name {
+        impl $crate::sql::row::Row for $name {
             const COLUMNS: &'static [&'static str] =
-                &[$($crate::sql::row!(@ $column $($expression)?)),*];
+                &[$($crate::sql::row::row!(@ $column $($expression)?)),*];
             const KINDS: &'static [$crate::model::value::Kind] =
-                &[$(<$kind as $crate::sql::Column>::KIND),*];
+                &[$(<$kind as $crate::sql::row::Column>::KIND),*];
 
             fn read(cells: &[$crate::model::value::Cell<'_>]) -> Result<Self, $crate::error::Error> {
                 let mut cells = cells.iter();
                 Ok(Self {
-                    $($column: <$kind as $crate::sql::Column>::read(
+                    $($column: <$kind as $crate::sql::row::Column>::read(
                         cells.next().unwrap_or(&$crate::model::value::Cell::Null),
                         stringify!($column),
                     )?,)*

@@ -14,7 +14,7 @@ use crate::model::moment;
 use crate::model::record::Record;
 use crate::model::resource::Resource;
 use crate::model::value::{Cell, Kind, Value};
-use crate::sql::Row;
+use crate::sql::Row as Named;
 
 /// A page of records, or a table, as an engine returned it.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Cells {
     ///
     /// # Errors
     /// When a column has another kind of value.
-    pub(super) fn read<R: Row>(&self) -> Result<Vec<R>, Error> {
+    pub(super) fn read<R: Named>(&self) -> Result<Vec<R>, Error> {
         self.rows()?.iter().map(|row| R::read(row)).collect()
     }
 

@@ -319,7 +319,7 @@ async fn the_pick_list_reads_open_orders_alone() {
 async fn the_inventory_is_read_along_two_indexes() {
     let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
-    let rows = sql::table(sql::in_stock(0, 20), store.dialect());
+    let rows = sql::table(sql::in_stock(0, 20).table, store.dialect());
     let found = plan(&mut transaction, database.engine, rows).await;
     for index in ["shop_products_quantity", "shop_variants_quantity"] {
         assert!(found.contains(index), "{index}:\n{found}");
@@ -338,7 +338,7 @@ async fn no_check_of_a_unique_value_scans_a_table() {
         for unique in resource.unique {
             let values = vec![Value::Text("x-1".to_owned()); unique.fields.len()];
             let check = Check::Free { resource, unique, values, except: 0 };
-            let asked = sql::checks(&[check], store.dialect());
+            let asked = sql::checks(&[&check], store.dialect());
             let found = plan(&mut transaction, database.engine, asked).await;
             let scans = match database.engine {
                 Engine::Sqlite => found.contains("SCAN shop_"),
