@@ -105,26 +105,26 @@ mod tests {
 
     #[test]
     fn an_address_is_read_as_it_is_sent() {
-        let read = |text| {
-            let target = Target::read(text).ok();
-            target.map(|of| (of.is_encrypted, of.place, of.port, of.authority, of.path))
+        let secure = Target {
+            is_encrypted: true,
+            place: Place::Name("example.com".to_owned()),
+            port: 443,
+            authority: "example.com".to_owned(),
+            path: "/a%20b?c=d".to_owned(),
         };
-        let name = |name: &str| Place::Name(name.to_owned());
-        for (text, expected) in [
-            (
-                "https://Example.COM/a b?c=d#e",
-                (true, name("example.com"), 443, "example.com", "/a%20b?c=d"),
-            ),
-            ("http://erp:8080", (false, name("erp"), 8080, "erp:8080", "/")),
-            (
-                "https://münchen.example/",
-                (true, name("xn--mnchen-3ya.example"), 443, "xn--mnchen-3ya.example", "/"),
-            ),
-        ] {
-            let (is_encrypted, place, port, authority, path) = expected;
-            let expected = (is_encrypted, place, port, authority.to_owned(), path.to_owned());
-            assert_eq!(read(text), Some(expected), "{text}");
-        }
+        assert_eq!(Target::read("https://Example.COM/a b?c=d#e").as_ref(), Ok(&secure));
+        let name = "xn--mnchen-3ya.example";
+        let (place, authority) = (Place::Name(name.to_owned()), name.to_owned());
+        let foreign = Target { place, authority, path: "/".to_owned(), ..secure };
+        assert_eq!(Target::read("https://münchen.example").as_ref(), Ok(&foreign));
+        let plain = Target {
+            is_encrypted: false,
+            place: Place::Address(IpAddr::from([10, 0, 0, 1])),
+            port: 8069,
+            authority: "10.0.0.1:8069".to_owned(),
+            ..foreign
+        };
+        assert_eq!(Target::read("http://10.1:8069/"), Ok(plain));
     }
 
     #[test]

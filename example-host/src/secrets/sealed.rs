@@ -11,7 +11,7 @@ use crate::base::secret::fingerprint;
 use crate::base::secret_key::SecretKey;
 
 /// What the text begins with.
-const FORM: &str = "1";
+const FORM: &str = "1.";
 
 /// The nonce is random: it is long enough that no two are alike.
 const NONCE: usize = size_of::<XNonce>();
@@ -55,15 +55,12 @@ impl Cipher {
             return Ok(None);
         };
         let bytes = BASE64_STANDARD_NO_PAD.encode([nonce.as_slice(), &encrypted].concat());
-        Ok(Some(format!("{FORM}.{}.{bytes}", self.id)))
+        Ok(Some(format!("{FORM}{}.{bytes}", self.id)))
     }
 
     pub(super) fn open(&self, purpose: &[u8], text: &str) -> Result<String, Unopened> {
-        let mut parts = text.split('.');
-        let (form, id, bytes) = (parts.next(), parts.next(), parts.next());
-        let (Some(FORM), Some(id), Some(bytes), None) = (form, id, bytes, parts.next()) else {
-            return Err(Unopened::Damaged);
-        };
+        let parts = text.strip_prefix(FORM).and_then(|rest| rest.split_once('.'));
+        let (id, bytes) = parts.ok_or(Unopened::Damaged)?;
         if id != self.id {
             return Err(Unopened::OtherKey(id.chars().take(self.id.len()).collect()));
         }

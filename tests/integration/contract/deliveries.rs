@@ -284,8 +284,8 @@ async fn the_plugin_of_the_documents_sends_its_entries_to_another_site() {
     assert_eq!(post("", &bob, "Lovely place.").await.status, 201);
     let url = format!("http://{}/", receiver.address);
     assert_eq!(post("/announcements", &bob, &url).await.status, 403);
-    let sent = post("/announcements", &ann, &url).await.expect(200);
-    assert_eq!(sent.body, b"It was answered with 200.\n");
+    let sent = post("/announcements", &ann, &url).await;
+    assert_eq!((sent.status, &*sent.body), (200, &b"It was answered with 200.\n"[..]));
     let received = receiver.received();
     let bodies: Vec<&str> = received.iter().map(|received| received.body.as_str()).collect();
     assert_eq!(bodies, ["Lovely place.\n"]);
