@@ -31,9 +31,11 @@
 //! | `site` | an open site: what administrators do to it (`operations`, by names in `administer`), its `state` in memory, its `services` to plugins, `events`, `jobs`, `copy`, `backup` and `restore` |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `commands` (which ones extensions declare, with their options) |
 //! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords`, `sessions`, `devices`, and `failures` of sign-ins |
+//! | `deliver` | the requests that extensions send to other sites: which `addresses` and targets are allowed, resolution (`names`), TLS, and the way of a request (`sender`) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
 //! | `database` | `pools`, `connection`, `statement`, rows by names (`row`), copies of `tables`, `conflict`, `start`, dumps for backups; the only room with SQL that depends on the engine |
+//! | `secrets` | secrets that have to be used and so cannot be hashes, encrypted under a key of the site |
 //! | `base` | what every room may use: `error`, `settings`, addresses, `text`, `moment`, `secret` |
 //!
 //! Each file begins with what it is for.
@@ -44,9 +46,11 @@ mod admin;
 mod api;
 mod base;
 mod database;
+mod deliver;
 mod extensions;
 mod identity;
 mod mail;
+mod secrets;
 mod server;
 mod site;
 mod watch;
@@ -54,6 +58,7 @@ mod watch;
 pub use base::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use base::databases::{Databases, DatabasesError, OwnDatabases};
 pub use base::error::Error;
+pub use base::secret_key::{SecretKey, SecretKeyError};
 pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError};
 pub use base::smtp_url::{SmtpUrl, SmtpUrlError};
 #[doc(hidden)]

@@ -122,7 +122,7 @@ pub(crate) async fn answer(
         if !sessions::begin(transaction, &secret, verified, &address, before).await? {
             return Ok(false);
         }
-        actor.record_session(transaction, record(user.id), "sign in").await?;
+        actor.record_event(transaction, record(user.id), "sign in").await?;
         Ok(true)
     });
     if !begun? {
@@ -160,7 +160,7 @@ pub(crate) async fn end(
             transact!(authenticator.site.state().database(), |transaction| {
                 let ended = sessions::end(transaction, secret).await?;
                 if ended {
-                    actor.record_session(transaction, record(user), "sign out").await?;
+                    actor.record_event(transaction, record(user), "sign out").await?;
                 }
                 Ok(ended)
             });

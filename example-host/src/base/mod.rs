@@ -7,6 +7,7 @@ pub(crate) mod error;
 pub(crate) mod moment;
 pub(crate) mod private;
 pub(crate) mod secret;
+pub(crate) mod secret_key;
 pub(crate) mod settings;
 pub(crate) mod smtp_url;
 pub(crate) mod text;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use lettre::message::Mailbox;
 
+use crate::base::secret_key::{SecretKey, SecretKeyError};
 use crate::base::smtp_url::{SmtpUrl, SmtpUrlError};
 use crate::base::text;
 use crate::base::tls_files::{HalfTls, TlsFiles};
@@ -27,6 +28,10 @@ pub struct Settings {
     pub mail: MailSettings,
     /// The longest life of a token; by default it is not limited.
     pub token_lifetime: Option<Duration>,
+    /// The networks that extensions may send requests to, although they are not public.
+    pub deliver_to: Vec<IpNet>,
+    /// The key that secrets are encrypted with. Without one, it is in a file beside the database.
+    pub secret_key: Option<SecretKey>,
     /// Where the metrics are served, as `address:port`; by default they are not served.
     pub metrics: Option<String>,
 }
@@ -137,6 +142,9 @@ pub enum SettingsError {
     /// password.
     #[error("HOST_SMTP_URL {0}; expected, for example, smtps://user:password@mail.example.com")]
     SmtpUrl(#[from] SmtpUrlError),
+    /// The key for secrets is not valid. It is not shown.
+    #[error("HOST_SECRET_KEY {0}")]
+    SecretKey(#[from] SecretKeyError),
     /// A certificate without a key, or a key without a certificate.
     #[error(transparent)]
     HalfTls(#[from] HalfTls),
@@ -194,7 +202,7 @@ impl Settings {
                 hsts_max_age: from.seconds_or_none(&variables::HOST_HSTS_MAX_AGE)?.as_secs(),
                 trusted_proxies: from.list(
                     &variables::HOST_TRUSTED_PROXIES,
-                    "a comma-separated list of addresses and networks like 10.0.0.0/8",
+                    NETWORKS,
                     text::network,
                 )?,
                 drain_time: from.seconds_or_none(&variables::HOST_DRAIN_TIME)?,
@@ -230,10 +238,18 @@ impl Settings {
                 0 => None,
                 days => Some(Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
             },
+            deliver_to: from.list(&variables::HOST_DELIVER_TO, NETWORKS, text::network)?,
+            secret_key: from
+                .given(&variables::HOST_SECRET_KEY)
+                .map(|value| value.parse())
+                .transpose()?,
             metrics: from.given(&variables::HOST_METRICS),
         })
     }
 }
+
+/// What a list of networks is.
+const NETWORKS: &str = "a comma-separated list of addresses and networks like 10.0.0.0/8";
 
 /// Where the values of variables come from.
 struct Source<F>(F);
@@ -362,6 +378,21 @@ mod tests {
         for wrong in ["*", "a.example", "https://a.example/", "https://a.example/x", "ftp://a"] {
             assert!(origins(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn networks_and_keys_are_read_and_a_wrong_key_is_not_shown() {
+        let networks = |value| read("HOST_DELIVER_TO", value).map(|settings| settings.deliver_to);
+        assert_eq!(networks("10.0.0.0/8, fd00::/8,127.0.0.1").map(|list| list.len()), Ok(3));
+        for wrong in ["10.0.0.0/33", "localhost", "10.0.0.0-10.0.0.9", "*"] {
+            assert!(networks(wrong).is_err(), "{wrong}");
+        }
+        let key = |value| read("HOST_SECRET_KEY", value).map(|settings| settings.secret_key);
+        assert!(key("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=").is_ok_and(|key| key.is_some()));
+        let wrong = key("s3cret").map_err(|error| (error.to_string(), format!("{error:?}")));
+        assert!(wrong.is_err_and(|(text, debug)| {
+            text.starts_with("HOST_SECRET_KEY must be") && !(text + &debug).contains("s3cret")
+        }));
     }
 
     #[test]

@@ -64,6 +64,10 @@ variables! {
         "days for which the audit trail keeps entries about users, groups, rules, tokens, extensions and parameters";
     HOST_AUDIT_ENTRIES = "100000", "number of other entries that it keeps";
     HOST_TOKEN_LIFETIME = "0", "days after which a token ends at the latest; 0 for no limit";
+    HOST_DELIVER_TO = "",
+        "networks that extensions may send requests to although they are not public, e.g. 10.0.0.0/8, also without TLS";
+    HOST_SECRET_KEY = "",
+        "32 bytes in base64 that encrypt secrets; without them, the file secret.key beside the database";
     HOST_SMTP_URL = "",
         "the mail server, e.g. smtps://user:password@mail.example.com; without one, mails are written to the folder mail";
     HOST_SMTP_TIMEOUT = "30", "seconds allowed for sending a mail";

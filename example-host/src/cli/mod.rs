@@ -23,7 +23,7 @@ use clap::Parser;
 use crate::base::databases::{Databases, OwnDatabases};
 use crate::base::settings::Settings;
 use crate::base::text::one_line;
-use crate::site::{Site, backup, copy, restore};
+use crate::site::{Site, backup, copy, keys, restore};
 
 use self::arguments::{BackupArgs, Cli, Command, CopyArgs, Globals};
 use self::commands::actor;
@@ -72,7 +72,8 @@ async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Resu
         let from = Databases::new(from.parse()?).own(read(OwnDatabases::COPY_FROM)?);
         let to = Databases::new(to.parse()?).own(read(OwnDatabases::COPY_TO)?);
         let libraries = libraries?;
-        let copied = copy::copy_on_behalf_of(Some(actor("copy")), &from, &to, &libraries, Bar::new);
+        let (by, key) = (Some(actor("copy")), settings.secret_key.clone());
+        let copied = copy::copy_on_behalf_of(by, (&from, &to), key, &libraries, Bar::new);
         return print(copied.await?);
     }
     let reports = database_reports.filter(|url| !url.is_empty());
@@ -81,15 +82,17 @@ async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Resu
         .reports(reports)
         .own(OwnDatabases::from_env(OwnDatabases::EXTENSION)?)
         .own_reports(OwnDatabases::from_env(OwnDatabases::REPORTS)?);
+    let secrets = keys::secrets(&databases, settings.secret_key.clone());
     match &cli.command {
         Some(Command::Backup(BackupArgs { folder, keep })) => {
             let keep = keep.map(|keep| usize::try_from(keep.get()).unwrap_or(usize::MAX));
-            let made = backup::backup(&databases, folder, keep).await?;
+            let made = backup::backup(&databases, &secrets, folder, keep).await?;
             return print([made.display()]);
         }
         Some(Command::Restore { backup }) => {
             let libraries = libraries?;
-            return Ok(restore::restore(backup, &databases, &libraries, actor("restore")).await?);
+            let by = actor("restore");
+            return Ok(restore::restore(backup, &databases, &secrets, &libraries, by).await?);
         }
         _ => {}
     }
@@ -99,7 +102,11 @@ async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Resu
         Some(Command::Declared(words)) => Some(declared::read(loaded.commands(), words)?),
         _ => None,
     };
-    let loaded = loaded.on_behalf_of(actor("install")).token_lifetime(settings.token_lifetime);
+    let loaded = loaded
+        .on_behalf_of(actor("install"))
+        .token_lifetime(settings.token_lifetime)
+        .deliver_to(settings.deliver_to.clone())
+        .secret_key(settings.secret_key.clone());
     let site = loaded.open().await?;
     let done = match (cli.command, given) {
         (_, Some(given)) => commands::declared(&site, given).await,

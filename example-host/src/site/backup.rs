@@ -15,7 +15,8 @@ use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::{private, text};
 use crate::database::{Database, Engine, dump, files, sql};
-use crate::site::{copy, file_stem};
+use crate::secrets::Secrets;
+use crate::site::{copy, file_stem, keys};
 
 /// The file that describes a backup. It is written last.
 pub(super) const MANIFEST: &str = "backup.json";
@@ -35,6 +36,9 @@ pub(super) struct Manifest {
     pub(super) extensions: Vec<String>,
     /// In the order in which they are restored, that of the host last.
     pub(super) parts: Vec<Part>,
+    /// The id of the key that the secrets in it are encrypted with, if there are any.
+    #[serde(default)]
+    pub(super) secret_key: Option<String>,
 }
 
 /// The tables in one file or of one role.
@@ -61,6 +65,7 @@ pub(super) const FORM: u32 = 1;
 /// or when another backup into the same folder is in progress. Then no other backup is removed.
 pub(crate) async fn backup(
     databases: &Databases,
+    secrets: &Secrets,
     folder: &Path,
     keep: Option<usize>,
 ) -> Result<PathBuf, Error> {
@@ -74,7 +79,8 @@ pub(crate) async fn backup(
     let name = free_name(folder).await?;
     let partial = folder.join(format!("{name}{PARTIAL}"));
     private::create_dir_all(&partial).map_err(|error| Error::file(&partial, error))?;
-    let made = fill(databases, &partial).await.and_then(|()| complete(folder, &partial, &name));
+    let made =
+        fill(databases, secrets, &partial).await.and_then(|()| complete(folder, &partial, &name));
     if let Err(error) = made {
         // The next backup removes what cannot be removed now.
         let _ = std::fs::remove_dir_all(&partial);
@@ -104,7 +110,7 @@ pub(super) fn sync(path: &Path) -> Result<(), Error> {
     synced.map_err(|error| Error::file(path, error))
 }
 
-async fn fill(databases: &Databases, folder: &Path) -> Result<(), Error> {
+async fn fill(databases: &Databases, secrets: &Secrets, folder: &Path) -> Result<(), Error> {
     let database = Database::open(databases.host())?;
     let engine = database.engine();
     let filled = match engine {
@@ -114,7 +120,8 @@ async fn fill(databases: &Databases, folder: &Path) -> Result<(), Error> {
     database.close().await;
     let (extensions, parts) = filled?;
     let (version, engine) = (env!("CARGO_PKG_VERSION").to_owned(), name_of(engine).to_owned());
-    let manifest = Manifest { form: FORM, version, engine, extensions, parts };
+    let secret_key = keys::left_out(secrets)?;
+    let manifest = Manifest { form: FORM, version, engine, extensions, parts, secret_key };
     let path = folder.join(MANIFEST);
     let text = serde_json::to_vec_pretty(&manifest).map_err(std::io::Error::other);
     let written = text.and_then(|text| private::create_new(&path)?.write_all(&text));

@@ -9,10 +9,11 @@ use host_interface::{Environment, Progress};
 use crate::base::database_url::DatabaseUrl;
 use crate::base::databases::Databases;
 use crate::base::error::Error;
+use crate::base::secret_key::SecretKey;
 use crate::base::settings::MailSettings;
 use crate::database::{Connection, Database, Table, sql, transact};
 use crate::extensions::{jobs, registry};
-use crate::site::{self, Libraries, Site, claims};
+use crate::site::{self, Libraries, Site, claims, keys};
 use crate::watch::audit::{self, Actor};
 
 /// The tables that are copied as they are, those that others refer to first.
@@ -67,14 +68,16 @@ pub async fn copy<P: Progress>(
     progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
     let [from, to] = [from, to].map(|url| Databases::new(url.clone()));
-    copy_on_behalf_of(None, &from, &to, &Libraries::Named(plugins.to_vec()), progress).await
+    let libraries = Libraries::Named(plugins.to_vec());
+    copy_on_behalf_of(None, (&from, &to), None, &libraries, progress).await
 }
 
-/// The same on behalf of an actor, who is recorded in the audit trail of the copy.
+/// The same on behalf of an actor, who is recorded in the audit trail of the copy, and with the key of secrets that
+/// both sites have in their environment, if they have.
 pub(crate) async fn copy_on_behalf_of<P: Progress>(
     actor: Option<Actor>,
-    from: &Databases,
-    to: &Databases,
+    (from, to): (&Databases, &Databases),
+    key: Option<SecretKey>,
     libraries: &Libraries,
     mut progress: impl FnMut() -> P,
 ) -> Result<Vec<String>, Error> {
@@ -90,7 +93,10 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
     };
     let copied = copy_site(&source, from, to, &mut progress).await;
     source.close().await;
-    copied
+    let copied = copied?;
+    let here = keys::secrets(from, key.clone());
+    keys::compare(here.key_id()?, &keys::secrets(to, key))?;
+    Ok(copied)
 }
 
 /// Fails if the database contains no site; opening it would create one.

@@ -8,6 +8,7 @@ pub(crate) mod copy;
 mod events;
 pub(crate) mod health;
 pub(crate) mod jobs;
+pub(crate) mod keys;
 mod libraries;
 pub(crate) mod operations;
 pub(crate) mod quickstart;
@@ -30,18 +31,21 @@ use std::time::Duration;
 
 use host_interface::{Description, Environment, LoadedPlugin, capability};
 use host_service::Extension;
+use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::database_url::DatabaseUrl;
 use crate::base::databases::Databases;
 use crate::base::error::Error;
+use crate::base::secret_key::SecretKey;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, sql, transact};
+use crate::deliver::Sender;
 use crate::extensions::commands::{self as declared, DeclaredCommand};
 use crate::extensions::registry;
 use crate::mail::Mailer;
 use crate::site::events::Listener;
-use crate::site::services::Services;
+use crate::site::services::{Services, Shared};
 use crate::site::state::State;
 use crate::site::storage::Storage;
 use crate::site::unserved::Failures;
@@ -53,8 +57,15 @@ use crate::watch::traffic::Traffic;
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
 /// What plugins may rely on, beside what `host-service` offers.
-const OFFERED: [&str; 4] =
-    [capability::MAIL, capability::USERS, capability::EVENTS, capability::JOBS];
+const OFFERED: [&str; 7] = [
+    capability::MAIL,
+    capability::USERS,
+    capability::EVENTS,
+    capability::JOBS,
+    capability::DELIVER,
+    capability::SECRETS,
+    capability::TRAIL,
+];
 
 /// The time limit for the plugins to shut down after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
@@ -162,6 +173,8 @@ impl Site {
             are_default: libraries.are_default(),
             actor: None,
             token_lifetime: None,
+            deliver_to: Vec::new(),
+            secret_key: None,
         })
     }
 
@@ -300,6 +313,8 @@ pub struct Loaded {
     are_default: bool,
     actor: Option<Arc<Actor>>,
     token_lifetime: Option<Duration>,
+    deliver_to: Vec<IpNet>,
+    secret_key: Option<SecretKey>,
 }
 
 impl Loaded {
@@ -325,6 +340,16 @@ impl Loaded {
         Self { token_lifetime: longest, ..self }
     }
 
+    /// The same, where extensions may send requests to these networks, too.
+    pub fn deliver_to(self, networks: Vec<IpNet>) -> Self {
+        Self { deliver_to: networks, ..self }
+    }
+
+    /// The same with this key for the secrets of the site, in place of that in a file.
+    pub fn secret_key(self, key: Option<SecretKey>) -> Self {
+        Self { secret_key: key, ..self }
+    }
+
     /// Opens the site, see [`Site::open`].
     ///
     /// # Errors
@@ -340,6 +365,8 @@ impl Loaded {
             are_default,
             actor,
             token_lifetime,
+            deliver_to,
+            secret_key,
         } = self;
         let url = databases.host();
         let names = created.iter().map(|created| created.extension.name());
@@ -350,13 +377,17 @@ impl Loaded {
         let database = Database::open(url)?;
         // Only one process at a time may install.
         let mut start = database.start(url).await?;
+        let sender = Sender::new(deliver_to, Arc::clone(&metrics));
+        let secrets = Arc::new(keys::secrets(&databases, secret_key));
         let installed = start.run(async {
             refuse_unfinished_copy(&database, url).await?;
             if are_default {
                 let names = created.iter().map(|created| created.extension.name());
                 libraries::refuse_to_add(&database, names).await?;
             }
-            install(database, &databases, created, failures, actor.as_deref()).await
+            let state = state_of(database, &created);
+            let shared = Shared { state, sender, secrets };
+            install(shared, &databases, created, failures, actor.as_deref()).await
         });
         let installed = installed.await;
         // The lock is released also if the start failed, so that waiting starts continue.
@@ -443,22 +474,25 @@ fn check_together(created: &[Created]) -> Result<(), Error> {
     }
 }
 
+fn state_of(database: Database, created: &[Created]) -> Arc<State> {
+    let descriptions = created.iter().map(|created| created.extension.description().clone());
+    Arc::new(State::new(database, descriptions.collect()))
+}
+
 /// Registers the extensions with the host, then installs each plugin.
 async fn install(
-    database: Database,
+    shared: Shared,
     databases: &Databases,
     created: Vec<Created>,
     mut failures: Failures,
     actor: Option<&Actor>,
 ) -> Result<(Arc<State>, Vec<Option<Extension>>, Failures), Error> {
-    let descriptions =
-        created.iter().map(|created| created.extension.description().clone()).collect();
-    let state = Arc::new(State::new(database, descriptions));
+    let state = Arc::clone(&shared.state);
     register(&state, databases, actor).await?;
     state.reload().await?;
     let mut extensions = Vec::new();
     for Created { library, extension, services } in created {
-        services.link(Arc::clone(&state), extension.name());
+        services.link(shared.clone(), extension.name());
         extensions.push(match extension.plugin().install().await {
             Ok(()) => {
                 services.started();

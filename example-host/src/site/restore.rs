@@ -12,8 +12,9 @@ use crate::base::error::Error;
 use crate::base::private;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, Engine, dump, transact};
+use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
-use crate::site::{Libraries, Loaded, Site, file_stem};
+use crate::site::{Libraries, Loaded, Site, file_stem, keys};
 use crate::watch::audit::Actor;
 
 /// The folder in which files become a site before they are moved to their place.
@@ -27,6 +28,7 @@ const STAGING: &str = ".restoring";
 pub(crate) async fn restore(
     backup: &Path,
     databases: &Databases,
+    secrets: &Secrets,
     libraries: &Libraries,
     actor: Actor,
 ) -> Result<(), Error> {
@@ -41,9 +43,10 @@ pub(crate) async fn restore(
         )));
     }
     match databases.host().path() {
-        Some(file) => restore_files(backup, &manifest, databases, file, libraries, actor).await,
-        None => restore_dumps(backup, &manifest, databases, libraries, actor).await,
+        Some(file) => restore_files(backup, &manifest, databases, file, libraries, actor).await?,
+        None => restore_dumps(backup, &manifest, databases, libraries, actor).await?,
     }
+    keys::compare(manifest.secret_key.as_deref(), secrets)
 }
 
 fn engine_of(url: &DatabaseUrl) -> Engine {

@@ -1,18 +1,25 @@
 //! The services that the host offers to a plugin, as the contract's `Host`. They use the state in
-//! memory; users are looked up and mails sent on the host's own runtime.
+//! memory; users are looked up, and mails and requests sent, on the host's own runtime.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use host_interface::{Caller, Error, Host, Level, LogRecord, Mail, User, UserQuery};
+use host_interface::{
+    Caller, Delivered, Delivery, Error, Host, Level, LogRecord, Mail, TrailEntry, User, UserQuery,
+};
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 
 use crate::base::text::fold;
 use crate::base::text::one_line;
-use crate::database::{row, select};
+use crate::database::{row, select, sql, transact};
+use crate::deliver::Sender;
 use crate::extensions::jobs::{self, JobKey};
+use crate::identity::scopes::Uncovered;
 use crate::mail::Mailer;
+use crate::secrets::{Secrets, SecretsError};
 use crate::site::state::State;
+use crate::watch::audit::{Actor, Record};
 
 /// The services of one plugin. They are created before the plugin is described, and linked to the
 /// site after that; until then they grant no permission.
@@ -24,9 +31,17 @@ pub(crate) struct Services {
     mailer: Mailer,
 }
 
+/// What the services of all plugins of a site share.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub(crate) state: Arc<State>,
+    pub(crate) sender: Sender,
+    pub(crate) secrets: Arc<Secrets>,
+}
+
 #[derive(Debug)]
 struct Link {
-    state: Arc<State>,
+    shared: Shared,
     extension: String,
 }
 
@@ -37,8 +52,8 @@ impl Services {
     }
 
     /// Links the services to a site and an extension.
-    pub(crate) fn link(&self, state: Arc<State>, extension: &str) {
-        let link = Link { state, extension: extension.to_owned() };
+    pub(crate) fn link(&self, shared: Shared, extension: &str) {
+        let link = Link { shared, extension: extension.to_owned() };
         if self.link.set(link).is_err() {
             tracing::error!(extension, "services were linked twice");
         }
@@ -57,6 +72,10 @@ impl Services {
             && !self.started.load(Ordering::Relaxed)
     }
 
+    fn linked(&self) -> Result<&Link, Error> {
+        self.link.get().ok_or_else(|| Error::failed("the site is not open yet"))
+    }
+
     /// Runs work on the host's runtime for a caller on another one.
     async fn run<T: Send + 'static>(
         &self,
@@ -68,14 +87,14 @@ impl Services {
 
 impl Host for Services {
     fn caller(&self, user: i64) -> Option<Caller> {
-        self.link.get()?.state.caller(user)
+        self.link.get()?.shared.state.caller(user)
     }
 
     async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
         let link = Arc::clone(&self.link);
         self.run(async move {
             match link.get() {
-                Some(link) => find_user(&link.state, query).await,
+                Some(link) => find_user(&link.shared.state, query).await,
                 None => Ok(None),
             }
         })
@@ -85,19 +104,20 @@ impl Host for Services {
     fn parameters(&self) -> String {
         self.link.get().map_or_else(
             || "{}".to_owned(),
-            |link| link.state.snapshot().parameters.json(&link.extension).to_owned(),
+            |link| link.shared.state.snapshot().parameters.json(&link.extension).to_owned(),
         )
     }
 
     fn parameters_revision(&self) -> u64 {
         let link = self.link.get();
-        link.map_or(0, |link| link.state.snapshot().parameters.revision(&link.extension))
+        link.map_or(0, |link| link.shared.state.snapshot().parameters.revision(&link.extension))
     }
 
     /// Answers before the job is due, because the calling thread must not wait for the database.
     fn wake(&self, job: &str) -> Result<(), Error> {
         let unknown = || Error::Contract(format!("there is no job {job:?}"));
-        let Link { state, extension } = self.link.get().ok_or_else(unknown)?;
+        let Link { shared, extension } = self.link.get().ok_or_else(unknown)?;
+        let state = &shared.state;
         let of = state.descriptions().iter().find(|of| of.name == *extension);
         let known = of.is_some_and(|of| of.jobs.iter().any(|known| known.name == job));
         if !known {
@@ -130,6 +150,63 @@ impl Host for Services {
         .await
     }
 
+    /// A request that the plugin does not wait for any more is given up.
+    async fn deliver(self: Arc<Self>, delivery: Delivery) -> Result<Delivered, Error> {
+        let Link { shared, extension } = self.linked()?;
+        let (sender, extension) = (shared.sender.clone(), extension.clone());
+        let mut sending = JoinSet::new();
+        let work = async move { sender.deliver(&extension, delivery).await };
+        sending.spawn_on(work, &self.runtime);
+        match sending.join_next().await {
+            Some(sent) => sent.unwrap_or_else(|error| Err(Error::failed(error))),
+            None => Err(Error::failed("it was not begun")),
+        }
+    }
+
+    fn may_deliver(&self, url: &str) -> Result<(), Error> {
+        self.linked()?.shared.sender.may_deliver(url)
+    }
+
+    fn seal(&self, bound_to: &str, secret: &str) -> Result<String, Error> {
+        let Link { shared, extension } = self.linked()?;
+        shared.secrets.seal(extension, bound_to, secret).map_err(|error| unusable(extension, error))
+    }
+
+    fn unseal(&self, bound_to: &str, sealed: &str) -> Result<String, Error> {
+        let Link { shared, extension } = self.linked()?;
+        shared.secrets.open(extension, bound_to, sealed).map_err(|error| unusable(extension, error))
+    }
+
+    async fn record(self: Arc<Self>, entry: TrailEntry) -> Result<(), Error> {
+        let link = Arc::clone(&self.link);
+        self.run(async move {
+            let Some(Link { shared, extension }) = link.get() else {
+                return Err(Error::failed("the site is not open yet"));
+            };
+            record(&shared.state, extension, &entry).await.map_err(|error| {
+                tracing::error!(extension, %error, "an extension could not add to the audit trail");
+                Error::failed("the host's database does not answer")
+            })
+        })
+        .await
+    }
+
+    fn missing_scope(
+        &self,
+        scopes: &str,
+        action: &str,
+        asset: &str,
+    ) -> Result<Option<String>, Error> {
+        let known = self.linked()?.shared.state.scopes();
+        match known.check(&known.granted(scopes), action, asset) {
+            Ok(()) => Ok(None),
+            Err(Uncovered::Lacks(scope)) => Ok(Some(scope)),
+            Err(Uncovered::ByAny) => {
+                Err(Error::Refused(format!("no scope covers {action} on {asset}")))
+            }
+        }
+    }
+
     /// The metadata of a log line is fixed at compile time, so there is a macro call for each
     /// level, and the plugin's own target is a field.
     fn log(&self, record: &LogRecord<'_>) {
@@ -155,6 +232,30 @@ impl Host for Services {
             Level::Trace => tracing::enabled!(target: "plugin", tracing::Level::TRACE),
         }
     }
+}
+
+/// What the plugin learns of a secret that cannot be sealed or opened.
+fn unusable(extension: &str, error: SecretsError) -> Error {
+    let (text, permanent) = (one_line(&error), error.is_permanent());
+    tracing::warn!(extension, error = text, "a secret cannot be used");
+    if permanent { Error::Refused(text) } else { Error::Failed(text) }
+}
+
+/// Writes an entry for what an extension does of its own accord.
+async fn record(
+    state: &State,
+    extension: &str,
+    entry: &TrailEntry,
+) -> Result<(), crate::base::error::Error> {
+    transact!(state.database(), |transaction| {
+        let statement = sql("SELECT id, username FROM host_users WHERE id = ?").bind(entry.user);
+        let user: Option<(i64, String)> = transaction.fetch_optional(statement).await?;
+        // A user who was removed meanwhile keeps the key.
+        let user = user.unwrap_or((entry.user, String::new()));
+        let actor = Actor::of_extension(extension, one_line(&entry.action), user);
+        let record = Record { kind: one_line(&entry.kind), id: one_line(&entry.id) };
+        actor.record_event(transaction, record, &one_line(&entry.details)).await
+    })
 }
 
 async fn find_user(state: &State, query: UserQuery) -> Result<Option<User>, Error> {

@@ -129,6 +129,7 @@ impl Principal for Asking {
             fact::USER_EMAIL => Some(&user.email),
             fact::TOKEN_ID => token.map(|sent| sent.id.as_str()),
             fact::TOKEN_NAME => token.map(|sent| &*sent.token.name),
+            fact::TOKEN_SCOPES => token.and_then(|sent| sent.token.scopes.as_deref()),
             _ => None,
         }
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use host_interface::undelivered;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
@@ -21,6 +22,19 @@ pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0
 const DURATIONS: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
+/// What comes of requests to other sites: an answer, the reasons why there is none, and why nothing was sent.
+const DELIVERIES: [&str; 9] = [
+    "accepted",
+    "rejected",
+    undelivered::DNS,
+    undelivered::ADDRESS,
+    undelivered::CONNECT,
+    undelivered::TLS,
+    undelivered::TIMEOUT,
+    "refused",
+    "busy",
+];
+
 /// The counters and histograms of an open site.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -34,6 +48,9 @@ pub(crate) struct Metrics {
     audited: Family<OfAudit, Counter>,
     jobs: Family<OfRuns, Counter>,
     last_runs: Family<OfJob, Gauge<f64, AtomicU64>>,
+    deliveries: Family<OfDeliveries, Counter>,
+    delivery_durations: Histogram,
+    delivering: Gauge,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -61,6 +78,11 @@ struct OfAudit {
 struct OfRuns {
     extension: String,
     job: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfDeliveries {
     result: &'static str,
 }
 
@@ -110,6 +132,26 @@ impl Metrics {
             "Duration of the last run of a job",
             last_runs.clone(),
         );
+        let deliveries = Family::<OfDeliveries, Counter>::default();
+        for result in DELIVERIES {
+            drop(deliveries.get_or_create(&OfDeliveries { result }));
+        }
+        let (delivery_durations, delivering) = (Histogram::new(DURATIONS), Gauge::default());
+        registry.register(
+            "deliveries",
+            "Requests sent to other sites for extensions",
+            deliveries.clone(),
+        );
+        registry.register(
+            "delivery_duration_seconds",
+            "Duration of requests to other sites, from resolution to the end of the answer",
+            delivery_durations.clone(),
+        );
+        registry.register(
+            "deliveries_in_flight",
+            "Requests to other sites in progress",
+            delivering.clone(),
+        );
         Self {
             registry,
             requests,
@@ -121,6 +163,9 @@ impl Metrics {
             audited,
             jobs,
             last_runs,
+            deliveries,
+            delivery_durations,
+            delivering,
         }
     }
 
@@ -168,6 +213,22 @@ impl Metrics {
         self.last_runs.get_or_create(&of).set(took.as_secs_f64());
         let result = if done { "done" } else { "failed" };
         self.jobs.get_or_create(&OfRuns { extension, job, result }).inc();
+    }
+
+    /// Counts a request to another site as in progress until the guard is dropped.
+    pub(crate) fn delivering(&self) -> Guard {
+        Guard::new(&self.delivering)
+    }
+
+    /// Counts a request to another site by its result: `accepted`, `rejected`, or why there was no answer.
+    pub(crate) fn delivered(&self, result: &'static str, took: Duration) {
+        self.delivery_durations.observe(took.as_secs_f64());
+        self.undelivered(result);
+    }
+
+    /// Counts a request to another site that was not sent: `refused` or `busy`.
+    pub(crate) fn undelivered(&self, result: &'static str) {
+        self.deliveries.get_or_create(&OfDeliveries { result }).inc();
     }
 
     /// All metrics as text, with the current readings.

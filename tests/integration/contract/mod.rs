@@ -3,10 +3,12 @@
 mod application;
 mod boundary;
 mod crossing;
+mod deliveries;
 mod events;
 mod jobs;
 mod layouts;
 mod loading;
+mod outward;
 mod pieces;
 mod plugin_commands;
 mod streams;

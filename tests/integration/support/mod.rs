@@ -16,6 +16,7 @@ pub mod permissive;
 pub mod process;
 pub mod project;
 pub mod proxy;
+pub mod receiver;
 pub mod smtp;
 pub mod tables;
 pub mod template;

@@ -1,5 +1,5 @@
-//! Whoever changes a site, by a command of this program or by a page of the administration. What they change
-//! is recorded in the transaction of the change.
+//! Whoever changes a site: by a command of this program, by a page of the administration, or as an extension of its
+//! own accord. What they change is recorded in the transaction of the change.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -76,6 +76,23 @@ impl Actor {
         }
     }
 
+    /// An extension that acts of its own accord, on behalf of this user, or of nobody.
+    pub(crate) fn of_extension(
+        extension: &str,
+        action: String,
+        (user, username): (i64, String),
+    ) -> Self {
+        Self {
+            origin: Origin::Extension,
+            method: "",
+            route: action.into(),
+            user,
+            username,
+            means: Means::Extension(extension.to_owned()),
+            request: None,
+        }
+    }
+
     /// The user and the session, if there is one.
     pub(crate) fn session(&self) -> Option<(i64, &SecretHash)> {
         match &self.means {
@@ -100,9 +117,9 @@ impl Actor {
         self.write(transaction, self.entry(record, what).lasting()).await
     }
 
-    /// Records that they sign in or out, in the transaction of that. Every user can do so any number
-    /// of times, so the entry is not a lasting one.
-    pub(crate) async fn record_session(
+    /// Records what can happen any number of times, in the transaction of that, such as signing in. The
+    /// entry is not a lasting one.
+    pub(crate) async fn record_event(
         &self,
         transaction: &mut Connection,
         record: Record,

@@ -10,16 +10,19 @@ use time::PrimitiveDateTime;
 use crate::base::secret::{SecretHash, fingerprint};
 use crate::base::text::now;
 
-/// The interface through which a change was made.
+/// Where a change comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Administration,
     Api,
     CommandLine,
+    /// Of its own accord.
+    Extension,
 }
 
 impl Origin {
-    pub(crate) const ALL: [Origin; 3] = [Origin::Administration, Origin::Api, Origin::CommandLine];
+    pub(crate) const ALL: [Origin; 4] =
+        [Origin::Administration, Origin::Api, Origin::CommandLine, Origin::Extension];
 
     /// The name that is stored and used in addresses.
     pub(crate) fn name(self) -> &'static str {
@@ -27,6 +30,7 @@ impl Origin {
             Origin::Administration => "administration",
             Origin::Api => "api",
             Origin::CommandLine => "command-line",
+            Origin::Extension => "extension",
         }
     }
 
@@ -35,6 +39,7 @@ impl Origin {
             Origin::Administration => "Administration",
             Origin::Api => "API",
             Origin::CommandLine => "Command line",
+            Origin::Extension => "Extension",
         }
     }
 
@@ -56,6 +61,8 @@ pub(crate) enum Means {
     Scheme(String),
     /// A shell, with the numeric id of the system user.
     Shell(Option<u32>),
+    /// None: the extension of this name has acted of its own accord.
+    Extension(String),
 }
 
 impl fmt::Display for Means {
@@ -67,6 +74,7 @@ impl fmt::Display for Means {
             Means::Scheme(scheme) => f.write_str(scheme),
             Means::Shell(Some(uid)) => write!(f, "command line, uid {uid}"),
             Means::Shell(None) => f.write_str("command line"),
+            Means::Extension(name) => write!(f, "extension {name}"),
         }
     }
 }
