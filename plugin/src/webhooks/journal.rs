@@ -122,8 +122,12 @@ pub(super) async fn note_test(
     store::retry(|| async {
         let mut transaction = store.begin().await?;
         let is_noted = write_test(endpoint, health, attempt, &mut transaction).await?;
-        let row = Attempt { due: None, ..attempt.clone() }.row(endpoint.id, &Event::test());
-        for statement in webhooks::add_deliveries(vec![row], transaction.dialect()) {
+        // One that was removed meanwhile has no attempts.
+        let row = is_noted.then(|| {
+            Attempt { due: None, ..attempt.clone() }.row(endpoint.id, &Event::test())
+        });
+        let rows = row.into_iter().collect();
+        for statement in webhooks::add_deliveries(rows, transaction.dialect()) {
             transaction.execute(statement).await?;
         }
         transaction.commit().await?;

@@ -101,7 +101,8 @@ async fn versions(served: &Served, token: &str) -> BTreeMap<String, Option<i64>>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_a_receiver_is_away() {
+async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_a_receiver_is_away()
+{
     let kills = std::env::var("TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let place = Place::of_the_store();
     let token = place.user("ann", "Super Users").await;
@@ -138,12 +139,14 @@ async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_
         let due = "UPDATE shop_webhook_retries SET due_at = 1";
         let statement = plugin::sql::Statement { text: due.to_owned(), binds: Vec::new() };
         store.execute(statement).await.unwrap();
-        store.execute(plugin::sql::Statement {
-            text: "UPDATE shop_webhook_places SET resume_at = 1 WHERE state = 'failing'".to_owned(),
-            binds: Vec::new(),
-        })
-        .await
-        .unwrap();
+        store
+            .execute(plugin::sql::Statement {
+                text: "UPDATE shop_webhook_places SET resume_at = 1 WHERE state = 'failing'"
+                    .to_owned(),
+                binds: Vec::new(),
+            })
+            .await
+            .unwrap();
         store.close().await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let read = read(&served, "/webhooks/1", &token).await;
@@ -153,8 +156,13 @@ async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_
     .await;
     let (told, mut expected) = (inbox.told(), versions(&served, &token).await);
     // A client that copies anew learns of no deletion.
-    expected.extend((1..=last).map(|id| id.to_string()).filter(|id| !expected.contains_key(id))
-        .map(|id| (id, None)).collect::<Vec<_>>());
+    expected.extend(
+        (1..=last)
+            .map(|id| id.to_string())
+            .filter(|id| !expected.contains_key(id))
+            .map(|id| (id, None))
+            .collect::<Vec<_>>(),
+    );
     assert_eq!(told, expected);
     served.stop().await;
 }
@@ -171,10 +179,8 @@ async fn whoever_writes_on_either_host_is_heard_soon() {
         let name = json!({"manufacturer_name": format!("Maker {nth}")});
         let begun = Instant::now();
         write(host, "POST", "/manufacturers", &token, name).await;
-        eventually("a message", async || {
-            (inbox.receiver.received().len() > before).then_some(())
-        })
-        .await;
+        eventually("a message", async || (inbox.receiver.received().len() > before).then_some(()))
+            .await;
         // Two seconds, and what a busy machine takes.
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
@@ -185,7 +191,7 @@ async fn whoever_writes_on_either_host_is_heard_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_removed_user_ends_their_webhooks_and_a_test_needs_no_body() {
+async fn a_blocked_user_ends_their_webhooks_and_a_test_needs_no_body() {
     let place = Place::of_the_store();
     let token = place.user("ann", "Super Users").await;
     let other = place.user("bob", "Super Users").await;
