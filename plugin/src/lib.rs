@@ -43,6 +43,7 @@
 //! | [`service`] | the five operations on any resource (`crud`), the steps of every `write`, what a resource's file adds to them (`hooks`), writes that happen once (`once`), and the queue of mails (`outbox`) |
 //! | [`imports`] | files of records, each written as by a request of its own, and accounted for |
 //! | [`exports`] | all records of a type as one stream |
+//! | `webhooks` | the feed of changes, delivered to addresses of other sites |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |
 //! | [`changes`] | the feed of changes: places, cursors, and clients that wait |
 //! | [`bulk`] | many records at once: reference data, the demo store, copies, and what is stored in two places compared and repaired |
@@ -119,6 +120,7 @@ pub mod resources;
 pub mod service;
 pub mod sql;
 pub mod store;
+mod webhooks;
 pub mod wire;
 
 host_interface::export_plugin!(boundary::ShopPlugin);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use host_interface::{
-    Action, Asset, Body, CommandOutput, Description, Event, Grant, HostHandle, Job, Method,
+    Action, Asset, Body, CommandOutput, Description, Event, Grant, HostHandle, Job, Method, Metric,
     PanelContent, ProgressHandle, Request, Response, Route, Subject,
 };
 use serde_json::{Map, Value};
@@ -27,6 +27,7 @@ use crate::service::call::{self, Call, Shop};
 use crate::service::hooks::{Answer, HookFuture, Service, Special};
 use crate::service::{crud, once};
 use crate::store::{self, Store};
+use crate::webhooks::{self, Sender};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::{answer, request, table};
 use routes::{Endpoint, Operation};
@@ -44,6 +45,12 @@ const SWEEP_CHANGES: &str = "sweep_changes";
 /// The job that notes which imports are interrupted, and removes old ones.
 const SWEEP_IMPORTS: &str = "sweep_imports";
 const SWEEP_IMPORTS_EVERY: Duration = Duration::from_secs(60);
+/// The job that sends what webhooks get.
+const SEND_WEBHOOKS: &str = "send_webhooks";
+/// It runs as long as there are webhooks that are enabled, and is woken when there may be.
+const SEND_WEBHOOKS_EVERY: Duration = Duration::from_secs(30);
+/// The job that removes old attempts of webhooks.
+const SWEEP_WEBHOOKS: &str = "sweep_webhooks";
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The store's web services: the store, and the routes to it.
@@ -53,6 +60,8 @@ pub struct App {
     pub shop: Arc<Shop>,
     /// The additions to the operations on its resources.
     services: &'static [Service],
+    /// Sends what webhooks get.
+    sender: Sender,
     /// The routes. A host asks for them by their positions.
     pub routes: Vec<Endpoint>,
 }
@@ -66,7 +75,15 @@ impl App {
 
     /// The routes of these services, whose resources the store has.
     pub fn of(shop: Shop, services: &'static [Service]) -> Self {
-        Self { shop: Arc::new(shop), services, routes: routes::endpoints(services) }
+        let routes = routes::endpoints(services);
+        Self { shop: Arc::new(shop), services, sender: Sender::new(), routes }
+    }
+
+    /// The metrics of the store and of what it sends.
+    pub async fn metrics(&self) -> Result<Vec<Metric>, Error> {
+        let mut metrics = self.shop.metrics().await?;
+        metrics.extend(webhooks::metrics(&self.sender, &self.shop.store).await?);
+        Ok(metrics)
     }
 
     /// Computes the content of a panel.
@@ -96,6 +113,13 @@ impl App {
         match name {
             SWEEP_KEYS => once::sweep(&self.shop).await,
             SWEEP_IMPORTS => imports::sweep(&self.shop.store).await,
+            SWEEP_WEBHOOKS => webhooks::sweep(&self.shop.store).await,
+            SEND_WEBHOOKS => {
+                if self.sender.run(&self.shop).await? {
+                    self.wake_sender();
+                }
+                Ok(())
+            }
             SWEEP_CHANGES => {
                 let days = self.shop.parameters.current()?.change_days;
                 self.shop.feed.forget(days).await
@@ -106,8 +130,21 @@ impl App {
 
     /// Deals with an event.
     pub fn event(&self, event: &Event) {
-        if *event == Event::Stopping {
-            self.shop.feed.end_waits();
+        match event {
+            Event::Stopping => {
+                self.shop.feed.end_waits();
+                self.sender.stop(true);
+            }
+            Event::Switched { enabled, .. } => self.sender.stop(!enabled),
+            _ => {}
+        }
+    }
+
+    /// Has the host run the job that sends, if it does not run already. The interval of the job is enough where a
+    /// host cannot do so.
+    fn wake_sender(&self) {
+        if let Err(error) = self.shop.host.wake(SEND_WEBHOOKS) {
+            tracing::debug!(%error, "the sender of webhooks cannot be woken");
         }
     }
 
@@ -146,6 +183,9 @@ impl App {
         }?;
         if writes {
             self.shop.feed.written();
+            if endpoint.resource().kind == webhooks::KIND {
+                self.wake_sender();
+            }
         }
         Ok(answer)
     }
@@ -204,9 +244,10 @@ pub fn describe() -> Description {
         .commands(commands::declared())
         .panels(panels::declared())
         .detail_panels(panels::details())
-        .jobs([SWEEP_KEYS, SWEEP_CHANGES].map(|name| Job::new(name, SWEEP_EVERY)))
+        .jobs([SWEEP_KEYS, SWEEP_CHANGES, SWEEP_WEBHOOKS].map(|name| Job::new(name, SWEEP_EVERY)))
+        .jobs([Job::new(SEND_WEBHOOKS, SEND_WEBHOOKS_EVERY)])
         .jobs([Job::new(SWEEP_IMPORTS, SWEEP_IMPORTS_EVERY)])
-        .events([Event::STOPPING])
+        .events([Event::STOPPING, Event::SWITCHED])
         .actions([
             Action::new("store.view", "View"),
             Action::new("store.create", "Create"),

@@ -101,7 +101,7 @@ impl Plugin for ShopPlugin {
     }
 
     async fn metrics(self: Arc<Self>) -> Result<Vec<Metric>, host_interface::Error> {
-        self.run(|app| async move { app.shop.metrics().await }).await
+        self.run(|app| async move { app.metrics().await }).await
     }
 
     async fn panel(self: Arc<Self>, name: String) -> Result<PanelContent, host_interface::Error> {

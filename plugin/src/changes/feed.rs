@@ -21,6 +21,9 @@ use crate::store::Store;
 
 /// How often queued changes get their places while nobody reads the feed.
 const PLACE_EVERY: Duration = Duration::from_secs(1);
+/// How long queued changes wait for others, where somebody [listens](Feed::moves): many of them get their places at
+/// once, so that this costs little of what writing them does.
+const GATHERED_FOR: Duration = Duration::from_millis(120);
 /// Up to how many queued changes are counted.
 const COUNTED: i64 = 100_000;
 
@@ -32,6 +35,10 @@ pub struct Feed {
     waiting: Waiting,
     reads: Reads,
     wake: Notify,
+    /// That a change was made on this host, for those who need not know it at once.
+    soon: Notify,
+    /// Counts how often changes got their places on this host.
+    moves: watch::Sender<u64>,
     stopped: watch::Sender<bool>,
     /// Everything that was committed by then has its place: a moment in seconds since 1970.
     caught_up: AtomicI64,
@@ -55,13 +62,15 @@ impl Feed {
             waiting: Waiting::default(),
             reads: Reads::default(),
             wake: Notify::new(),
+            soon: Notify::new(),
+            moves: watch::Sender::new(0),
             stopped: watch::Sender::new(false),
             caught_up: AtomicI64::new(now()),
         }
     }
 
     /// Gives queued changes their places, once a second, and at once where somebody waits and this host
-    /// has made a change, until it is stopped.
+    /// has made a change, or soon where somebody listens, until it is stopped.
     pub async fn run(&self) {
         let mut stopped = self.stopped.subscribe();
         loop {
@@ -76,6 +85,7 @@ impl Feed {
                 // The channel cannot be closed while this borrow keeps its other end alive.
                 _ = stopped.wait_for(|stopped| *stopped) => return,
                 () = self.wake.notified() => {}
+                () = self.gathered() => {}
                 () = sleep(PLACE_EVERY) => {}
             }
         }
@@ -90,7 +100,14 @@ impl Feed {
     pub(crate) fn written(&self) {
         if self.waiting.is_used() {
             self.wake.notify_one();
+        } else if self.moves.receiver_count() > 0 {
+            self.soon.notify_one();
         }
+    }
+
+    /// Changes whenever changes get their places on this host. While somebody has it, they get them soon.
+    pub(crate) fn moves(&self) -> watch::Receiver<u64> {
+        self.moves.subscribe()
     }
 
     /// Gives all changes that are queued and committed when it begins their places, before they are read.
@@ -109,8 +126,11 @@ impl Feed {
     /// Gives all changes that are queued and committed when it begins their places.
     async fn place(&self) -> Result<(), Error> {
         let begun = now();
-        place_all(&self.store, self.registry).await?;
+        let has_placed = place_all(&self.store, self.registry).await?;
         self.caught_up.store(begun, Ordering::Relaxed);
+        if has_placed {
+            self.moves.send_modify(|moves| *moves = moves.wrapping_add(1));
+        }
         Ok(())
     }
 
@@ -171,6 +191,12 @@ impl Feed {
             _ => now().saturating_sub(self.caught_up.load(Ordering::Relaxed)).max(0),
         };
         Ok(Backlog { queued, behind })
+    }
+
+    /// Waits for a change that was made on this host, and for those that follow it closely.
+    async fn gathered(&self) {
+        self.soon.notified().await;
+        sleep(GATHERED_FOR).await;
     }
 
     /// Gives queued changes their places, and makes the latest ones known to those who wait.

@@ -16,8 +16,8 @@ mod since;
 mod snapshot;
 mod waiting;
 
-pub(crate) use clock::moment_of;
-pub(crate) use cursor::Cursor;
+pub(crate) use clock::{Clock, moment_of, place_of};
+pub(crate) use cursor::{Cursor, Position};
 pub use feed::Feed;
 pub(crate) use read::{Asked, Expired, Portion};
 pub(crate) use since::ChangedSince;

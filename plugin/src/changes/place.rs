@@ -16,14 +16,15 @@ use crate::store::{self, Store, Transaction};
 const AT_ONCE: usize = 500;
 
 /// Gives all changes that are queued and committed when it begins their places, and not those that come
-/// meanwhile: it would not end while changes are made faster. An empty queue takes no lock.
-pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<(), Error> {
+/// meanwhile: it would not end while changes are made faster. An empty queue takes no lock. Returns whether there were
+/// any.
+pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<bool, Error> {
     let cells = store.table(places::last_queued()).await?;
     let rows = cells.rows()?;
-    let Some([last]) = rows.first().map(|row| &row[..]) else { return Ok(()) };
+    let Some([last]) = rows.first().map(|row| &row[..]) else { return Ok(false) };
     let last = last.int("entry")?;
     while store::retry(|| place_some(store, registry, last)).await? == AT_ONCE {}
-    Ok(())
+    Ok(true)
 }
 
 /// Gives the first changes of the queue, up to an entry, their places, and returns how many these were.
@@ -42,7 +43,8 @@ async fn place_some(store: &Store, registry: Registry, until: i64) -> Result<usi
     for (kind, record) in queued.in_order() {
         clock.seq = now.max(clock.seq + 1);
         let deleted = !existing.contains(&(kind, record));
-        placed.push(places::LatestChange { kind, record, seq: clock.seq, deleted });
+        let created = queued.created.contains(&(kind, record));
+        placed.push(places::LatestChange { kind, record, seq: clock.seq, deleted, created });
     }
     let dialect = transaction.dialect();
     for statement in places::place(&placed, dialect) {
@@ -60,6 +62,8 @@ struct Queued {
     entries: Vec<i64>,
     /// The latest entry of each record.
     latest: HashMap<(&'static str, i64), i64>,
+    /// The records that came to be by one of them.
+    created: HashSet<(&'static str, i64)>,
 }
 
 impl Queued {
@@ -71,18 +75,23 @@ impl Queued {
         let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
         let cells = transaction.table(places::queued(until, limit)).await?;
         let (mut entries, mut latest) = (Vec::new(), HashMap::new());
+        let mut made = HashSet::new();
         for row in cells.rows()? {
-            let [entry, kind, record] = &row[..] else {
+            let [entry, kind, record, created] = &row[..] else {
                 return Err(Error::Contract("a row of the queue has other columns"));
             };
             let entry = entry.int("entry")?;
             entries.push(entry);
             // A later version of the store may have had kinds that this one does not know.
             if let Some(resource) = registry.find(kind.text("kind")?) {
-                latest.insert((resource.kind, record.int("record")?), entry);
+                let of = (resource.kind, record.int("record")?);
+                latest.insert(of, entry);
+                if created.int("created")? != 0 {
+                    made.insert(of);
+                }
             }
         }
-        Ok(Self { entries, latest })
+        Ok(Self { entries, latest, created: made })
     }
 
     /// The records that exist.

@@ -243,7 +243,7 @@ impl Reading<'_> {
         let rows = cells.rows()?;
         let count = rows.len();
         for row in rows {
-            let [kind, key, seq, deleted] = &row[..] else {
+            let [kind, key, seq, deleted, _] = &row[..] else {
                 return Err(Error::Contract("a change has other columns"));
             };
             // A later version of the store may have had kinds that this one does not know.

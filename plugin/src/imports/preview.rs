@@ -74,6 +74,7 @@ fn takes(kind: Kind) -> String {
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
         Kind::DateTime => "a moment, such as 2026-01-31T09:30:00".to_owned(),
         Kind::Ids => "a list of ids".to_owned(),
+        Kind::Words(_) => "a list of words".to_owned(),
         Kind::Json | Kind::JsonObject(_) | Kind::JsonByKey(_) => "an object as JSON".to_owned(),
         Kind::JsonList(_) => "a list as JSON".to_owned(),
         Kind::Key(_) => "an id".to_owned(),

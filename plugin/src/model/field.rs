@@ -173,6 +173,11 @@ pub const fn ids(name: &'static str) -> Field {
     Field::new(name, Kind::Ids, Initial::Text(""))
 }
 
+/// A list of words, each once: some of these, or of any if there are none here.
+pub const fn words(name: &'static str, of: &'static [&'static str]) -> Field {
+    Field::new(name, Kind::Words(of), Initial::Text(""))
+}
+
 /// A web address: an absolute URL of http or https, or empty.
 pub const fn web_address(name: &'static str) -> Field {
     Field::new(name, Kind::Text { max: 2_048, form: Form::WebAddress }, Initial::Text(""))
@@ -428,7 +433,14 @@ impl Field {
     pub const fn words(self) -> Handle<String> {
         let kind = self.kind;
         assert!(
-            matches!(kind, Kind::Text { .. } | Kind::Choice(_) | Kind::Code { .. } | Kind::Email),
+            matches!(
+                kind,
+                Kind::Text { .. }
+                    | Kind::Choice(_)
+                    | Kind::Words(_)
+                    | Kind::Code { .. }
+                    | Kind::Email
+            ),
             "no text"
         );
         Handle::new(self)

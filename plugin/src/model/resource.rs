@@ -81,6 +81,9 @@ pub struct Resource {
     pub lock_row: bool,
     /// Whether its table has a version of each row, which a row that is read ends with.
     pub versioned: bool,
+    /// Whether its records are what the store is about, and not how it is used: the feed of changes, files and
+    /// exports have them, if they have versions and routes of their own.
+    pub followed: bool,
     /// Whether texts of lists have case-folded copies, by which they are sorted. Without, they are
     /// sorted as they are: enough for rows that are read in the order of their keys.
     pub folds: bool,
@@ -133,6 +136,7 @@ impl Resource {
         serialised: false,
         lock_row: false,
         versioned: true,
+        followed: true,
         folds: true,
         permissions: Permissions::Own,
         or_action: None,
@@ -251,7 +255,7 @@ impl Resource {
 
     /// Whether the feed of changes reports what happens to its records.
     pub fn is_followed(&self) -> bool {
-        self.versioned && self.has_own_route()
+        self.followed && self.versioned && self.has_own_route()
     }
 
     /// Whether its list can be limited to what has changed since a moment.

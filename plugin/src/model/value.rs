@@ -50,6 +50,8 @@ pub enum Kind {
     DateTime,
     /// A list of keys.
     Ids,
+    /// A list of words, each once: some of these, or of any if there are none here.
+    Words(&'static [&'static str]),
     /// A JSON object.
     Json,
     /// A list of JSON objects that the store has written, with these members.

@@ -38,6 +38,7 @@ mod taxprofiles;
 mod taxrates;
 mod vouchermovements;
 mod vouchers;
+mod webhooks;
 mod zones;
 
 pub(crate) use exports::exportable;
@@ -81,6 +82,8 @@ const ALL: &[Service] = &[
     products::VARIANT_SERVICE,
     Service::of(&vouchermovements::VOUCHERMOVEMENTS),
     vouchers::SERVICE,
+    webhooks::DELIVERY_SERVICE,
+    webhooks::SERVICE,
     Service::of(&zones::ZONES),
 ];
 

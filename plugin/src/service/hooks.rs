@@ -132,6 +132,8 @@ pub enum Answer {
     Part(&'static Resource, &'static str),
     /// A record.
     One(&'static Resource),
+    /// A record that is in a list only: it has neither a route of its own nor a version.
+    Entry(&'static Resource),
     /// All records that the request has changed, without pages.
     All(&'static Resource),
     /// A page of records with these attributes, computed from a view.

@@ -139,7 +139,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The id of a mail: 16 random bytes in the form of a UUID, as outboxes have stored them so far.
-fn new_id() -> Result<String, Error> {
+pub(crate) fn new_id() -> Result<String, Error> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(host_interface::Error::failed)?;
     Ok(hex::encode(random))

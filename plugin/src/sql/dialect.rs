@@ -181,8 +181,9 @@ pub static SQLITE: Dialect = Dialect {
     seconds: "SELECT unixepoch()",
     locks: None,
     unless_taken: None,
-    place_again: " ON CONFLICT (kind, record) DO UPDATE SET \
-        seq = excluded.seq, deleted = excluded.deleted",
+    place_again: " ON CONFLICT (kind, record) DO UPDATE SET seq = excluded.seq, \
+        deleted = excluded.deleted, created = CASE WHEN excluded.created > 0 \
+        THEN excluded.created ELSE shop_changes.created END",
     scans_to_delete: false,
     feed_triggers: feed::sqlite::triggers,
     by_hand: include_str!("../../schema/sqlite.sql"),
@@ -241,8 +242,9 @@ pub static POSTGRES: Dialect = Dialect {
     seconds: "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
     locks: Some(Locks { exclusive: " FOR UPDATE", shared: " FOR SHARE", node_local: false }),
     unless_taken: Some(["INSERT INTO", " ON CONFLICT DO NOTHING"]),
-    place_again: " ON CONFLICT (kind, record) DO UPDATE SET \
-        seq = excluded.seq, deleted = excluded.deleted",
+    place_again: " ON CONFLICT (kind, record) DO UPDATE SET seq = excluded.seq, \
+        deleted = excluded.deleted, created = CASE WHEN excluded.created > 0 \
+        THEN excluded.created ELSE shop_changes.created END",
     scans_to_delete: false,
     feed_triggers: feed::postgres::triggers,
     by_hand: include_str!("../../schema/postgres.sql"),
@@ -321,8 +323,8 @@ pub static MYSQL: Dialect = Dialect {
         node_local: true,
     }),
     unless_taken: Some(["INSERT IGNORE INTO", ""]),
-    place_again: " ON DUPLICATE KEY UPDATE \
-        seq = value(seq), deleted = value(deleted)",
+    place_again: " ON DUPLICATE KEY UPDATE seq = value(seq), deleted = value(deleted), \
+        created = CASE WHEN value(created) > 0 THEN value(created) ELSE created END",
     scans_to_delete: true,
     feed_triggers: feed::mysql::triggers,
     by_hand: include_str!("../../schema/mysql.sql"),

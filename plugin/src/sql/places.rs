@@ -30,6 +30,8 @@ pub struct LatestChange {
     pub seq: i64,
     /// Whether the record does not exist any more.
     pub deleted: bool,
+    /// Whether it came to be by one of the changes that have this place together.
+    pub created: bool,
 }
 
 /// The last queued change: its entry, if there is one.
@@ -41,11 +43,11 @@ pub fn last_queued() -> Table {
     )
 }
 
-/// The first queued changes up to an entry: entry, kind, key of the record.
+/// The first queued changes up to an entry: entry, kind, key of the record, whether it has made the record.
 pub fn queued(until: i64, limit: i64) -> Table {
-    const QUEUED: &str = "SELECT entry AS c0, kind AS c1, record AS c2 FROM shop_change_queue \
-        WHERE entry <= ? ORDER BY entry LIMIT ?";
-    let columns = &[Kind::COUNT, Kind::WORD, Kind::COUNT];
+    const QUEUED: &str = "SELECT entry AS c0, kind AS c1, record AS c2, created AS c3 \
+        FROM shop_change_queue WHERE entry <= ? ORDER BY entry LIMIT ?";
+    let columns = &[Kind::COUNT, Kind::WORD, Kind::COUNT, Kind::Flag];
     Table::new(QUEUED, vec![vec![Value::Int(until)], vec![Value::Int(limit)]], columns)
 }
 
@@ -62,13 +64,14 @@ pub fn existing(resource: &Resource, keys: Vec<i64>) -> Table {
 /// Gives changes their places. That of a record which was deleted before changes too: it may have been
 /// there meanwhile, and a client may have copied it then.
 pub fn place(places: &[LatestChange], dialect: &Dialect) -> Vec<Statement> {
-    const COLUMNS: [&str; 4] = ["kind", "record", "seq", "deleted"];
+    const COLUMNS: [&str; 5] = ["kind", "record", "seq", "deleted", "created"];
     let values = places.iter().flat_map(|place| {
         [
             Value::Text(place.kind.to_owned()),
             Value::Int(place.record),
             Value::Int(place.seq),
             Value::Int(place.deleted.into()),
+            Value::Int(if place.created { place.seq } else { 0 }),
         ]
     });
     let mut statements = insert_many("shop_changes", &COLUMNS, values.collect(), AT_ONCE, dialect);
@@ -147,11 +150,12 @@ pub fn lock_clock(dialect: &Dialect) -> Option<Statement> {
     Some(Statement { text, binds: Vec::new() })
 }
 
-/// The changes after a place, in order: kind, key, place, whether the record is deleted. Of these kinds
-/// only, unless there are none.
+/// The changes after a place, in order: kind, key, place, whether the record is deleted, and the place at which
+/// it came to be, or 0. Of these kinds only, unless there are none.
 pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Table {
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::Flag];
-    const SHOWN: &str = "SELECT kind AS c0, record AS c1, seq AS c2, deleted AS c3 FROM";
+    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::Flag, Kind::COUNT];
+    const SHOWN: &str =
+        "SELECT kind AS c0, record AS c1, seq AS c2, deleted AS c3, created AS c4 FROM";
     let (seq, limit) = (Value::Int(seq), Value::Int(limit));
     if kinds.is_empty() {
         let text = format!("{SHOWN} shop_changes WHERE seq > ? ORDER BY seq LIMIT ?");
@@ -165,7 +169,7 @@ pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Table {
             [Value::Text((*kind).to_owned()), seq.clone(), limit.clone()].map(|of| vec![of]),
         );
         format!(
-            "SELECT kind, record, seq, deleted FROM (SELECT kind, record, seq, deleted \
+            "SELECT kind, record, seq, deleted, created FROM (SELECT kind, record, seq, deleted, created \
              FROM shop_changes WHERE kind = ? AND seq > ? ORDER BY seq LIMIT ?) k{nth}"
         )
     });

@@ -229,6 +229,21 @@ pub fn attributes(
     Ok(attributes)
 }
 
+/// The text of a resource object with all fields, which is no document of its own.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind, or the text is longer than the limit.
+pub fn object(
+    resource: &'static Resource,
+    row: &[Cell<'_>],
+    base: LinkBase<'_>,
+) -> Result<String, Error> {
+    let view = View::of(Shape::Detail);
+    let text =
+        write(&Object { resource, view: &view, row, included: None, base }, 2048, base.limit)?;
+    String::from_utf8(text).map_err(|_| Error::Contract("a resource object is not UTF-8"))
+}
+
 /// A record on a page of the feed of changes.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {

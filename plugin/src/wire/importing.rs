@@ -154,7 +154,8 @@ impl Key {
 /// The types that can be imported: those that clients create, and variants.
 pub fn importable(registry: Registry) -> impl Iterator<Item = &'static Resource> {
     let is_listed = |of: &Resource| of.crud || (of.editable && of.listed_at == Some(of.kind));
-    registry.iter().filter(move |resource| is_listed(resource) && !resource.table.is_empty())
+    let is_type = move |of: &&Resource| of.followed && is_listed(of) && !of.table.is_empty();
+    registry.iter().filter(move |resource| is_type(resource))
 }
 
 /// Reads what decides about permissions: the type and the mode.

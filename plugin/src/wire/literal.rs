@@ -77,6 +77,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
             moment::read(&text).map(Value::Moment).ok_or_else(moment_form)
         }
         Kind::Ids => ids(literal).map(Value::Text),
+        Kind::Words(known) => words(literal, known).map(Value::Text),
         Kind::Json => object(literal).map(Value::Text),
         Kind::JsonObject(_) | Kind::JsonByKey(_) => object(literal).map(Value::Text),
         Kind::JsonList(_) => match serde_json::from_str::<Vec<&RawValue>>(literal) {
@@ -111,6 +112,7 @@ pub fn read_plain(kind: Kind, text: &str) -> Result<Value, String> {
         | Kind::Code { .. }
         | Kind::Email
         | Kind::Ids
+        | Kind::Words(_)
         | Kind::Json
         | Kind::JsonList(_)
         | Kind::JsonObject(_)
@@ -139,6 +141,9 @@ pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Resul
                 list.serialize_element(&id)?;
             }
             list.end()
+        }
+        (Kind::Words(_), Cell::Text(text)) => {
+            serializer.collect_seq(text.split(',').filter(|word| !word.is_empty()))
         }
         (Kind::JsonList(members), Cell::Text(text)) if has_decimals(members) => {
             let list: Vec<Map<String, Json>> =
@@ -402,6 +407,38 @@ fn ids(literal: &str) -> Result<String, String> {
         }
     }
     Ok(text)
+}
+
+/// How many words a list of any words has at most.
+pub const MAX_WORDS: usize = 64;
+/// How long each of them may be.
+pub const MAX_WORD: usize = 32;
+
+/// Reads a list of words, and returns it with commas between them. The order of known words is theirs.
+fn words(literal: &str, known: &[&str]) -> Result<String, String> {
+    let complaint = || match known {
+        [] => format!("must be a list of at most {MAX_WORDS} names in small letters"),
+        known => format!("must be a list of some of {}", known.join(", ")),
+    };
+    let list = serde_json::from_str::<Vec<Cow<'_, str>>>(literal).map_err(|_| complaint())?;
+    let is_name = |word: &str| {
+        let letters = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        letters && (1..=MAX_WORD).contains(&word.len())
+    };
+    if list.len() > MAX_WORDS || list.iter().any(|word| !is_name(word)) {
+        return Err(complaint());
+    }
+    if known.is_empty() {
+        let mut seen = HashSet::new();
+        let each: Vec<&str> =
+            list.iter().map(AsRef::as_ref).filter(|of| seen.insert(*of)).collect();
+        return Ok(each.join(","));
+    }
+    if list.iter().any(|word| !known.contains(&word.as_ref())) {
+        return Err(complaint());
+    }
+    let chosen = known.iter().copied().filter(|word| list.iter().any(|of| of == word));
+    Ok(chosen.collect::<Vec<_>>().join(","))
 }
 
 /// Deeper nesting has no use and overflows the stacks of clients.

@@ -164,7 +164,9 @@ impl TableWriter {
         let text = match (kind, value) {
             (Kind::Text { .. } | Kind::Code { .. } | Kind::Email, Value::Null) => String::new(),
             (_, Value::Null) => UNSET.to_owned(),
-            (Kind::Json | Kind::Ids, Value::Text(text) | Value::Json(text)) => text.clone(),
+            (Kind::Json | Kind::Ids | Kind::Words(_), Value::Text(text) | Value::Json(text)) => {
+                text.clone()
+            }
             _ => match literal::write(kind, &Cell::of(value), serde_json::value::Serializer)? {
                 Json::String(text) => text,
                 other => other.to_string(),

@@ -34,7 +34,8 @@ fn the_table_and_the_plugin_have_the_same_resources() {
     let table: Vec<&str> = fields().iter().map(|row| row.kind).collect();
     for resource in plugin::resources::REGISTRY.iter() {
         // The members of the configuration depend on the site, reports are computed, and the
-        // specification has neither ledgers nor the feed of changes nor exports nor what a warehouse needs nor refunds.
+        // specification has neither ledgers nor the feed of changes nor exports nor what a warehouse needs nor refunds
+        // nor webhooks.
         let others = [
             "changes",
             "config",
@@ -47,11 +48,13 @@ fn the_table_and_the_plugin_have_the_same_resources() {
             "shipments",
             "stockmovements",
             "vouchermovements",
+            "webhookdeliveries",
+            "webhooks",
         ];
         let known = table.contains(&resource.kind) || others.contains(&resource.kind);
         assert!(known, "{} stands in the table", resource.kind);
     }
-    assert_eq!(table.len() + 11, plugin::resources::REGISTRY.iter().count());
+    assert_eq!(table.len() + 13, plugin::resources::REGISTRY.iter().count());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,3 +34,4 @@ mod token_limits;
 mod variants;
 #[cfg(engine = "sqlite")] // The fixture that holds answers open has no database.
 mod waiters;
+mod webhooking;

@@ -103,6 +103,8 @@ pub fn random(field: &Field, records: &Records, rng: &mut Rng) -> Option<Given> 
             });
             Some(Given { sent, shown: json!(ids) })
         }
+        // No record of the walks has one.
+        Kind::Words(_) => None,
         Kind::Json => {
             Given::same(json!({"list": [1, "two", null], "text": word(rng), "n": rng.u8(..)}))
         }
@@ -137,7 +139,7 @@ pub fn default(field: &Field) -> Option<Value> {
             Some(json!(decimal(units, places, shown)))
         }
         (Initial::Int(number), _) => Some(json!(number)),
-        (Initial::Text(_), Kind::Ids) => Some(json!([])),
+        (Initial::Text(_), Kind::Ids | Kind::Words(_)) => Some(json!([])),
         (Initial::Text(text), kind) if kind.is_json() => serde_json::from_str(text).ok(),
         (Initial::Text(text), _) => Some(json!(text)),
     }

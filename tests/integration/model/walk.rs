@@ -228,7 +228,8 @@ impl Walk {
     }
 
     async fn change(&mut self, rng: &mut Rng) {
-        let types = REGISTRY.iter().filter(|resource| resource.crud || resource.kind == "variants");
+        let types =
+            REGISTRY.followed().filter(|resource| resource.crud || resource.kind == "variants");
         let Some(resource) = rng.choice(types.collect::<Vec<_>>()) else { return };
         let Some(key) = self.records.any(resource.kind, rng) else { return };
         let Some(draft) = Draft::of_a_change(resource, key, &self.records, rng) else { return };
@@ -271,7 +272,7 @@ impl Walk {
     }
 
     async fn delete(&mut self, rng: &mut Rng) {
-        let types = REGISTRY.iter().filter(|resource| resource.crud || resource.editable);
+        let types = REGISTRY.followed().filter(|resource| resource.crud || resource.editable);
         let Some(resource) = rng.choice(types.collect::<Vec<_>>()) else { return };
         let Some(key) = self.records.any(resource.kind, rng) else { return };
         // The stock record alone goes, and the row remains.
@@ -498,7 +499,7 @@ impl Walk {
 
 /// A type with records of its own.
 fn some_type(rng: &mut Rng) -> Option<&'static Resource> {
-    let all = REGISTRY.iter().filter(|resource| resource.crud);
+    let all = REGISTRY.followed().filter(|resource| resource.crud);
     let busy = BUSY.iter().filter_map(|kind| REGISTRY.find(kind));
     rng.choice(all.chain(busy).collect::<Vec<_>>())
 }

@@ -85,7 +85,7 @@ const HOUSES: &[House] = &[
             &["boundary"],
             &["app"],
             &["resources"],
-            &["imports", "exports"],
+            &["imports", "exports", "webhooks"],
             &["service"],
             &["reports", "changes", "bulk"],
             &["store"],

@@ -230,6 +230,7 @@ impl Shop {
         let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
         self.site.command("demo", &Map::from_iter(options), || ()).await.unwrap();
         self.fail_to_import().await;
+        self.add_webhook().await;
     }
 
     /// Adds an import that has failed, so that there is one: it changes nothing else.
@@ -237,6 +238,12 @@ impl Shop {
         let ask = self.request("POST", "/imports?type=manufacturers&mode=create");
         let answer = ask.file(NDJSON, "{}\n").send().await.expect(200);
         assert_eq!(answer.lines()[0]["result"], "failed");
+    }
+
+    /// Adds a webhook, which is disabled, so that there is one.
+    pub async fn add_webhook(&self) {
+        let body = serde_json::json!({"url": "https://erp.invalid/hooks", "enabled": 0});
+        self.post("/webhooks", body).send().await.expect(201);
     }
 
     /// The path of a list of this resource that is not empty in a shop with demo data.

@@ -10,6 +10,7 @@ pub mod fixture;
 pub mod harness;
 pub mod ledger;
 pub mod mirror;
+pub mod outside;
 #[path = "../../permissive.rs"]
 pub mod permissive;
 pub mod process;

@@ -94,7 +94,7 @@ fn of_service(service: &Service) -> Vec<(String, Value)> {
             Answer::Part(given, _) | Answer::One(given) if !std::ptr::eq(given, own) => {
                 all.extend(schemas::of(given));
             }
-            Answer::Part(..) | Answer::One(_) | Answer::Export => {}
+            Answer::Part(..) | Answer::One(_) | Answer::Entry(_) | Answer::Export => {}
             Answer::All(given) => all.push(schemas::records(given)),
             Answer::Computed(view, fields) => {
                 let meta = reference("schemas", "meta");

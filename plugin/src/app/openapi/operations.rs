@@ -46,6 +46,7 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         Operation::Special(special) => match special.answer {
             Answer::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
             Answer::One(given) => ("200", "The record", Some(named(given, "document"))),
+            Answer::Entry(given) => ("200", "The record", Some(named(given, "document"))),
             Answer::All(given) => ("200", "The changed records", Some(named(given, "records"))),
             Answer::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
             Answer::Report(report) => {
@@ -248,6 +249,7 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
             Answer::Open => Some(selection::configuration(kind)),
             Answer::Part(..)
             | Answer::One(_)
+            | Answer::Entry(_)
             | Answer::All(_)
             | Answer::Changes
             | Answer::Export => None,

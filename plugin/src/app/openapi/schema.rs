@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::field::{Field, Initial};
 use crate::model::value::{Form, Kind, decimal_text};
+use crate::wire::literal::{MAX_WORD, MAX_WORDS};
 
 /// A schema with what its values mean, before what it says about their form.
 pub fn described(mut schema: Value, meaning: &str) -> Value {
@@ -54,6 +55,7 @@ pub fn output(field: &Field) -> Value {
         Kind::Ids => json!({
             "type": "array", "items": {"type": "integer", "format": "int64", "minimum": 1},
         }),
+        Kind::Words(known) => words(known),
         Kind::Json => json!({"type": "object"}),
         Kind::JsonList(members) => json!({"type": "array", "items": object(members)}),
         Kind::JsonObject(members) => object(members),
@@ -71,6 +73,15 @@ pub fn output(field: &Field) -> Value {
         Kind::User => json!({"type": "integer", "format": "int64", "minimum": 0}),
         Kind::Email => json!({"type": "string", "maxLength": 254}),
     }
+}
+
+/// A list of some of these words, or of any.
+fn words(known: &[&str]) -> Value {
+    let items = match known {
+        [] => json!({"type": "string", "pattern": "^[a-z_]+$", "maxLength": MAX_WORD}),
+        known => json!({"type": "string", "enum": known}),
+    };
+    json!({"type": "array", "maxItems": MAX_WORDS, "items": items})
 }
 
 /// An object with these members.
@@ -143,7 +154,9 @@ pub fn input(field: &Field) -> Value {
             "description": "Any JSON object of at most 64 KiB, nested at most 64 levels deep, without NUL \
                 characters and noncharacters of Unicode.",
         }),
-        Kind::JsonList(_) | Kind::JsonObject(_) | Kind::JsonByKey(_) => output(field),
+        Kind::Words(_) | Kind::JsonList(_) | Kind::JsonObject(_) | Kind::JsonByKey(_) => {
+            output(field)
+        }
         Kind::Text { max, form: Form::WebAddress } => json!({
             "type": "string",
             "pattern": r"^([hH][tT][tT][pP][sS]?://[^\s\u0000-\u001f\u007f-\u009f]+)?$",
@@ -180,6 +193,7 @@ pub fn filter(kind: Kind) -> Value {
         | Kind::Code { .. }
         | Kind::Email
         | Kind::Ids
+        | Kind::Words(_)
         | Kind::Json
         | Kind::JsonList(_)
         | Kind::JsonObject(_)
@@ -239,6 +253,7 @@ pub fn example_of(field: &Field) -> Value {
         Kind::Choice(words) => json!(words.first()),
         Kind::DateTime => json!("2026-01-31T12:00:00"),
         Kind::Ids => json!([1, 2]),
+        Kind::Words(known) => json!(known.first().into_iter().collect::<Vec<_>>()),
         Kind::Json => json!({}),
         Kind::JsonList(members) => json!([example_object(members)]),
         Kind::JsonObject(members) => example_object(members),

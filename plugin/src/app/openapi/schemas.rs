@@ -98,10 +98,16 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
         (name(resource, "attributes"), attributes(resource, &all)),
         (name(resource, "resource"), record),
     ];
-    if resource.has_own_route() {
+    if resource.has_own_route() || is_entry(resource) {
         schemas.push((name(resource, "document"), document));
     }
     schemas
+}
+
+/// Whether a request answers with one of these records although there is no route to read one.
+fn is_entry(resource: &Resource) -> bool {
+    let mut special = SERVICES.iter().flat_map(|service| service.special);
+    special.any(|of| matches!(of.answer, Answer::Entry(given) if std::ptr::eq(given, resource)))
 }
 
 /// The records beside those of a resource. Parts have forms of their own.
@@ -228,6 +234,7 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
         service.special.iter().find_map(|special| match special.answer {
             Answer::Part(_, name) => Some(name),
             Answer::One(_)
+            | Answer::Entry(_)
             | Answer::All(_)
             | Answer::Computed(..)
             | Answer::Changes

@@ -34,7 +34,7 @@ pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
 }
 
 /// A moment in a form for people.
-fn shown(moment: PrimitiveDateTime) -> String {
+pub(super) fn shown(moment: PrimitiveDateTime) -> String {
     const FORM: &[time::format_description::BorrowedFormatItem<'_>] =
         format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
     moment.format(FORM).unwrap_or_else(|_| moment.to_string())

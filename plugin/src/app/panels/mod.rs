@@ -6,6 +6,7 @@ mod movements;
 mod refunds;
 mod sales;
 mod shipping;
+mod webhooks;
 
 use host_interface::{DetailPanel, Panel, PanelContent, Subject};
 
@@ -16,14 +17,16 @@ const FEED: &str = "feed";
 const REFUNDS: &str = "latest_refunds";
 const SALES: &str = "sales";
 const SHIPPING: &str = "shipping";
+const WEBHOOKS: &str = "webhooks";
 
 /// The panels of the first page.
-pub(super) fn declared() -> [Panel; 4] {
+pub(super) fn declared() -> [Panel; 5] {
     [
         Panel::new(SALES, "Sales of the last 30 days", VIEW, asset("reports")),
         Panel::new(SHIPPING, "To be shipped", VIEW, asset("orders")),
         Panel::new(REFUNDS, "Refunds", VIEW, asset("orders")),
         Panel::new(FEED, "Feed of changes", VIEW, asset("config")),
+        Panel::new(WEBHOOKS, "Webhooks", VIEW, asset("webhooks")),
     ]
 }
 
@@ -43,6 +46,7 @@ pub(super) async fn content(name: &str, shop: &Shop) -> Result<PanelContent, Err
         SHIPPING => shipping::content(shop).await,
         REFUNDS => refunds::content(shop).await,
         FEED => feed::content(shop).await,
+        WEBHOOKS => webhooks::content(shop).await,
         _ => Err(UNDECLARED),
     }
 }

@@ -1,7 +1,7 @@
 //! Triggers of MariaDB and MySQL, whose cascades fire none: the trigger of a row that is to be deleted
 //! queues its parts too.
 
-use super::table::{Followed, Part};
+use super::table::{Change, Followed, Part};
 
 /// The statements that create the triggers of a table.
 pub fn triggers(of: &Followed) -> Vec<String> {
@@ -13,12 +13,12 @@ pub fn triggers(of: &Followed) -> Vec<String> {
     };
     let change = format!(
         "    IF OLD.version <> NEW.version THEN\n{}    END IF;\n",
-        queue(of, &["NEW", "OLD"], 8)
+        queue(of, Change::Update, 8)
     );
     let parts: String = of.parts.iter().map(|part| queue_parts(part, of.key)).collect();
     let mut made = vec![
-        trigger("new", "AFTER INSERT", queue(of, &["NEW"], 4)),
-        trigger("old", "AFTER DELETE", queue(of, &["OLD"], 4)),
+        trigger("new", "AFTER INSERT", queue(of, Change::Insert, 4)),
+        trigger("old", "AFTER DELETE", queue(of, Change::Delete, 4)),
         trigger("change", "AFTER UPDATE", change),
     ];
     // After the deletion, its parts are gone already.
@@ -26,24 +26,22 @@ pub fn triggers(of: &Followed) -> Vec<String> {
     made
 }
 
-/// Queues the change of a row, which is given before or after it, or both.
-fn queue(of: &Followed, rows: &[&str], indent: usize) -> String {
-    let row = rows.first().unwrap_or(&"NEW");
+/// Queues a change of a row.
+fn queue(of: &Followed, change: Change, indent: usize) -> String {
+    let row = change.row();
     let space = " ".repeat(indent);
     let queue = of.shown.iter().map(|shown| {
-        let (kind, key) = (shown.kind, of.key);
+        let (kind, key, created) = (shown.kind, of.key, change.created(shown));
         let insert = |space: &str| {
             format!(
-                "{space}INSERT INTO shop_change_queue (kind, record)\n\
-                 {space}VALUES ('{kind}', {row}.{key});\n"
+                "{space}INSERT INTO shop_change_queue (kind, record, created)\n\
+                 {space}VALUES ('{kind}', {row}.{key}, {created});\n"
             )
         };
         match shown.only {
             None => insert(&space),
             Some((column, value)) => {
-                let values: Vec<String> =
-                    rows.iter().map(|row| format!("{row}.{column}")).collect();
-                let values = values.join(", ");
+                let values = change.values(column);
                 let insert = insert(&format!("{space}    "));
                 format!("{space}IF {value} IN ({values}) THEN\n{insert}{space}END IF;\n")
             }

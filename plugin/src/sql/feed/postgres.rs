@@ -8,9 +8,19 @@ use super::table::Followed;
 pub fn triggers(of: &Followed) -> Vec<String> {
     let Followed { table, key, .. } = of;
     let queue = of.shown.iter().map(|shown| {
+        // A row that is no such record, or does not exist, before the change.
+        let created = match shown.only {
+            None => "(TG_OP = 'INSERT')::integer".to_owned(),
+            Some((column, value)) => {
+                format!(
+                    "(coalesce(NEW.{column} = {value}, FALSE) \
+                     AND OLD.{column} IS DISTINCT FROM {value})::integer"
+                )
+            }
+        };
         let insert = format!(
-            "INSERT INTO shop_change_queue (kind, record)\n    \
-             VALUES ('{}', coalesce(NEW.{key}, OLD.{key}));\n",
+            "INSERT INTO shop_change_queue (kind, record, created)\n    \
+             VALUES ('{}', coalesce(NEW.{key}, OLD.{key}), {created});\n",
             shown.kind
         );
         match shown.only {

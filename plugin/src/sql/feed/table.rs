@@ -40,6 +40,43 @@ pub struct Part {
     pub by: &'static str,
 }
 
+/// What happens to a row, for an engine with a trigger for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is inserted.
+    Insert,
+    /// It is changed.
+    Update,
+    /// It is deleted.
+    Delete,
+}
+
+impl Change {
+    /// The row that has the key of the record.
+    pub fn row(self) -> &'static str {
+        if self == Self::Delete { "OLD" } else { "NEW" }
+    }
+
+    /// The values of a column, in the rows that there are.
+    pub fn values(self, column: &str) -> String {
+        match self {
+            Self::Update => format!("NEW.{column}, OLD.{column}"),
+            Self::Insert | Self::Delete => format!("{}.{column}", self.row()),
+        }
+    }
+
+    /// Whether the row becomes a record of a kind by it, as a number.
+    pub fn created(self, shown: &Shown) -> String {
+        match (self, shown.only) {
+            (Self::Insert, _) => "1".to_owned(),
+            (Self::Update, Some((column, value))) => {
+                format!("NEW.{column} = {value} AND OLD.{column} <> {value}")
+            }
+            (Self::Update, None) | (Self::Delete, _) => "0".to_owned(),
+        }
+    }
+}
+
 /// All tables whose changes are queued, in alphabetical order.
 pub fn followed(registry: Registry) -> Vec<Followed> {
     let mut tables: Vec<Followed> = Vec::new();
