@@ -15,6 +15,8 @@
 //! - A change by an administrator takes effect with the next request in the same process, and
 //!   within a second in others. A host whose database does not answer uses its last known state for
 //!   five seconds and then answers 503.
+//! - A request that the host sends for a plugin reaches public addresses and those that the site allows,
+//!   and no other.
 //! - A plugin that fails, panics or never answers affects only the request that called it.
 //!
 //! # Rooms

@@ -16,6 +16,7 @@ mod terminal;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -82,7 +83,7 @@ async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Resu
         .reports(reports)
         .own(OwnDatabases::from_env(OwnDatabases::EXTENSION)?)
         .own_reports(OwnDatabases::from_env(OwnDatabases::REPORTS)?);
-    let secrets = keys::secrets(&databases, settings.secret_key.clone());
+    let secrets = Arc::new(keys::secrets(&databases, settings.secret_key.clone()));
     match &cli.command {
         Some(Command::Backup(BackupArgs { folder, keep })) => {
             let keep = keep.map(|keep| usize::try_from(keep.get()).unwrap_or(usize::MAX));
@@ -106,7 +107,7 @@ async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Resu
         .on_behalf_of(actor("install"))
         .token_lifetime(settings.token_lifetime)
         .deliver_to(settings.deliver_to.clone())
-        .secret_key(settings.secret_key.clone());
+        .secrets(&secrets);
     let site = loaded.open().await?;
     let done = match (cli.command, given) {
         (_, Some(given)) => commands::declared(&site, given).await,

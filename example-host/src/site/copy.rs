@@ -3,6 +3,7 @@
 //! never served and a new attempt starts over.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use host_interface::{Environment, Progress};
 
@@ -86,7 +87,9 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
         return Err(Error::Invalid(format!("{host} cannot be copied to itself")));
     }
     has_site(host).await?;
-    let site = Site::load(from, libraries, &MailSettings::default())?.open().await?;
+    let secrets = Arc::new(keys::secrets(from, key.clone()));
+    let loaded = Site::load(from, libraries, &MailSettings::default())?.secrets(&secrets);
+    let site = loaded.open().await?;
     let source = match actor {
         Some(actor) => site.on_behalf_of(actor),
         None => site,
@@ -94,8 +97,7 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
     let copied = copy_site(&source, from, to, &mut progress).await;
     source.close().await;
     let copied = copied?;
-    let here = keys::secrets(from, key.clone());
-    keys::compare(here.key_id()?, &keys::secrets(to, key))?;
+    keys::compare(secrets.key_id()?, &keys::secrets(to, key))?;
     Ok(copied)
 }
 

@@ -37,13 +37,13 @@ use tokio::time::{Instant, timeout_at};
 use crate::base::database_url::DatabaseUrl;
 use crate::base::databases::Databases;
 use crate::base::error::Error;
-use crate::base::secret_key::SecretKey;
 use crate::base::settings::MailSettings;
 use crate::database::{Database, sql, transact};
 use crate::deliver::Sender;
 use crate::extensions::commands::{self as declared, DeclaredCommand};
 use crate::extensions::registry;
 use crate::mail::Mailer;
+use crate::secrets::Secrets;
 use crate::site::events::Listener;
 use crate::site::services::{Services, Shared};
 use crate::site::state::State;
@@ -174,7 +174,7 @@ impl Site {
             actor: None,
             token_lifetime: None,
             deliver_to: Vec::new(),
-            secret_key: None,
+            secrets: Arc::new(keys::secrets(databases, None)),
         })
     }
 
@@ -314,7 +314,7 @@ pub struct Loaded {
     actor: Option<Arc<Actor>>,
     token_lifetime: Option<Duration>,
     deliver_to: Vec<IpNet>,
-    secret_key: Option<SecretKey>,
+    secrets: Arc<Secrets>,
 }
 
 impl Loaded {
@@ -345,9 +345,9 @@ impl Loaded {
         Self { deliver_to: networks, ..self }
     }
 
-    /// The same with this key for the secrets of the site, in place of that in a file.
-    pub fn secret_key(self, key: Option<SecretKey>) -> Self {
-        Self { secret_key: key, ..self }
+    /// The same with these secrets, whose key may be elsewhere than beside the database.
+    pub(crate) fn secrets(self, secrets: &Arc<Secrets>) -> Self {
+        Self { secrets: Arc::clone(secrets), ..self }
     }
 
     /// Opens the site, see [`Site::open`].
@@ -366,7 +366,7 @@ impl Loaded {
             actor,
             token_lifetime,
             deliver_to,
-            secret_key,
+            secrets,
         } = self;
         let url = databases.host();
         let names = created.iter().map(|created| created.extension.name());
@@ -378,7 +378,6 @@ impl Loaded {
         // Only one process at a time may install.
         let mut start = database.start(url).await?;
         let sender = Sender::new(deliver_to, Arc::clone(&metrics));
-        let secrets = Arc::new(keys::secrets(&databases, secret_key));
         let installed = start.run(async {
             refuse_unfinished_copy(&database, url).await?;
             if are_default {

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use host_interface::occasion;
 
@@ -28,7 +29,7 @@ const STAGING: &str = ".restoring";
 pub(crate) async fn restore(
     backup: &Path,
     databases: &Databases,
-    secrets: &Secrets,
+    secrets: &Arc<Secrets>,
     libraries: &Libraries,
     actor: Actor,
 ) -> Result<(), Error> {
@@ -43,8 +44,10 @@ pub(crate) async fn restore(
         )));
     }
     match databases.host().path() {
-        Some(file) => restore_files(backup, &manifest, databases, file, libraries, actor).await?,
-        None => restore_dumps(backup, &manifest, databases, libraries, actor).await?,
+        Some(file) => {
+            restore_files(backup, &manifest, databases, file, secrets, libraries, actor).await?
+        }
+        None => restore_dumps(backup, &manifest, databases, secrets, libraries, actor).await?,
     }
     keys::compare(manifest.secret_key.as_deref(), secrets)
 }
@@ -72,6 +75,7 @@ fn read(backup: &Path) -> Result<Manifest, Error> {
 fn load(
     manifest: &Manifest,
     databases: &Databases,
+    secrets: &Arc<Secrets>,
     libraries: &Libraries,
     actor: Actor,
 ) -> Result<Loaded, Error> {
@@ -81,7 +85,8 @@ fn load(
         Some(name) => Err(Error::Invalid(format!(
             "the site has the extension {name}, which is not loaded; name its library with --plugin"
         ))),
-        None => Ok(loaded.on_behalf_of(actor)),
+        // The key is at the new place, also while the files are not.
+        None => Ok(loaded.on_behalf_of(actor).secrets(secrets)),
     }
 }
 
@@ -107,6 +112,7 @@ async fn restore_files(
     manifest: &Manifest,
     databases: &Databases,
     host: &Path,
+    secrets: &Arc<Secrets>,
     libraries: &Libraries,
     actor: Actor,
 ) -> Result<(), Error> {
@@ -132,7 +138,7 @@ async fn restore_files(
     private::create_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
     let restored = async {
         let unmoved = databases.clone().moved_to(&staging);
-        let loaded = load(manifest, &unmoved, libraries, actor.clone())?;
+        let loaded = load(manifest, &unmoved, secrets, libraries, actor.clone())?;
         for part in &manifest.parts {
             for file in &part.files {
                 copy(&backup.join(file), &staging.join(place(part)))?;
@@ -177,10 +183,11 @@ async fn restore_dumps(
     backup: &Path,
     manifest: &Manifest,
     databases: &Databases,
+    secrets: &Arc<Secrets>,
     libraries: &Libraries,
     actor: Actor,
 ) -> Result<(), Error> {
-    let loaded = load(manifest, databases, libraries, actor.clone())?;
+    let loaded = load(manifest, databases, secrets, libraries, actor.clone())?;
     let mut parts = Vec::new();
     for part in &manifest.parts {
         let url = match &part.extension {

@@ -226,6 +226,33 @@ async fn no_connection_is_made_to_an_address_that_is_not_allowed() {
         );
         assert_eq!(deliver(&served, &url).await["error"], json!("address"), "{url}");
     }
+    for host in [
+        "10.0.0.1",
+        "100.64.0.1",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.0.0.1",
+        "192.0.2.1",
+        "192.88.99.1",
+        "192.168.0.1",
+        "198.18.0.1",
+        "198.51.100.1",
+        "203.0.113.1",
+        "224.0.0.1",
+        "255.255.255.255",
+        "[fe80::1]",
+        "[fd00::1]",
+        "[ff02::1]",
+        "[64:ff9b::7f00:1]",
+        "[2001::1]",
+        "[2001:db8::1]",
+        "[2002:7f00:1::]",
+        "[3fff::1]",
+    ] {
+        let url = format!("https://{host}/");
+        assert!(refusal(&served, &url).await.unwrap().contains("is not public"), "{url}");
+        assert_eq!(deliver(&served, &url).await["error"], json!("address"), "{url}");
+    }
     // Only a look-up shows where a name leads.
     for url in [format!("https://localhost:{port}/"), format!("https://localhost:{other}/")] {
         assert_eq!(refusal(&served, &url).await, None);

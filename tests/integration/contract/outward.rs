@@ -3,6 +3,9 @@
 
 use std::path::Path;
 
+use host_interface::{
+    Caller, Delivery, Denial, Error, Host, HostHandle, LogRecord, Principal, TrailEntry,
+};
 use serde_json::{Value, json};
 
 use crate::support::harness::{Answer, fixture};
@@ -14,6 +17,27 @@ const ROOT: &str = "/api/index.php/v1/outward";
 const PASSWORD: &str = "correct horse battery";
 
 const SECRET: &str = "whsec_bm90IGEgc2VjcmV0";
+
+/// A host that offers nothing, and a user who may do everything there.
+struct Bare;
+
+impl Host for Bare {
+    fn caller(&self, _user: i64) -> Option<Caller> {
+        Some(Caller::new(Bare))
+    }
+
+    fn log(&self, _record: &LogRecord<'_>) {}
+}
+
+impl Principal for Bare {
+    fn user(&self) -> i64 {
+        1
+    }
+
+    fn may(&self, _action: &str, _asset: &str) -> Result<(), Denial> {
+        Ok(())
+    }
+}
 
 async fn ask(served: &Served, path: &str, body: &Value) -> Answer {
     Answer::to(served.bare("POST", &format!("{ROOT}/{path}")).body(body.to_string())).await
@@ -204,4 +228,25 @@ async fn the_scopes_of_a_token_limit_what_an_extension_does_for_its_user_later()
         assert!(offers.as_array().unwrap().contains(&json!(capability)), "{offers}");
     }
     served.stop().await;
+}
+
+#[tokio::test]
+async fn a_host_that_offers_none_of_it_says_so_and_grants_nothing_within_scopes() {
+    let host = HostHandle::new(Bare);
+    let delivery = Delivery::new("https://www.example.com/", "");
+    let entry = TrailEntry::new("outward.try", "", "");
+    let unsupported = [
+        host.deliver(&delivery).await.map(drop),
+        host.may_deliver(&delivery.url),
+        host.seal("webhook 7", SECRET).map(drop),
+        host.unseal("webhook 7", SECRET).map(drop),
+        host.record(&entry).await,
+    ];
+    for (call, answer) in unsupported.into_iter().enumerate() {
+        assert!(matches!(&answer, Err(Error::Unsupported(_))), "call {call}: {answer:?}");
+        assert!(!format!("{answer:?}").contains(SECRET));
+    }
+    let may = |caller: Option<Caller>| caller.unwrap().may("outward.view", "root");
+    assert!(may(host.caller(1)).is_ok());
+    assert!(matches!(may(host.caller_within(1, "*:view")), Err(Denial::Forbidden)));
 }
