@@ -12,20 +12,21 @@ CREATE TABLE shop_webhooks (
     -- Whose rights it has, and the scopes of the token; empty is no limit.
     user_id         bigint NOT NULL DEFAULT 0,
     scopes          text COLLATE "C" NOT NULL DEFAULT '',
-    -- The secret, and the one before until its end, as the host has encrypted them.
-    sealed          text COLLATE "C" NOT NULL DEFAULT '',
-    former_sealed   text COLLATE "C" NOT NULL DEFAULT '',
-    former_until    bigint NOT NULL DEFAULT 0,
     created_on      timestamp(0) NOT NULL,
     modified_on     timestamp(0) NOT NULL,
     version         bigint NOT NULL DEFAULT 1
 );
 
--- How far each has come. Not a part of its version: who sends changes this, and clients the webhook.
+-- What only the store knows of each: how far it has come, and its secrets. Clients change the webhook, and its sender
+-- this, which does not count in the version.
 CREATE TABLE shop_webhook_places (
     webhook_id      bigint PRIMARY KEY REFERENCES shop_webhooks ON DELETE CASCADE,
     state           varchar(16) COLLATE "C" NOT NULL,
     disabled_reason varchar(16) COLLATE "C" NOT NULL DEFAULT '',
+    -- The secret, and the one before until its end, as the host has encrypted them.
+    sealed          text COLLATE "C" NOT NULL DEFAULT '',
+    former_sealed   text COLLATE "C" NOT NULL DEFAULT '',
+    former_until    bigint NOT NULL DEFAULT 0,
     -- The place in the feed up to which everything is sent, or noted to be sent again.
     feed            varchar(16) COLLATE "C" NOT NULL,
     place           bigint NOT NULL,

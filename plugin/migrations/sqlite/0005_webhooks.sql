@@ -12,20 +12,21 @@ CREATE TABLE shop_webhooks (
     -- Whose rights it has, and the scopes of the token; empty is no limit.
     user_id         INTEGER NOT NULL DEFAULT 0,
     scopes          TEXT NOT NULL DEFAULT '',
-    -- The secret, and the one before until its end, as the host has encrypted them.
-    sealed          TEXT NOT NULL DEFAULT '',
-    former_sealed   TEXT NOT NULL DEFAULT '',
-    former_until    INTEGER NOT NULL DEFAULT 0,
     created_on      TEXT NOT NULL,
     modified_on     TEXT NOT NULL,
     version         INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 
--- How far each has come. Not a part of its version: who sends changes this, and clients the webhook.
+-- What only the store knows of each: how far it has come, and its secrets. Clients change the webhook, and its sender
+-- this, which does not count in the version.
 CREATE TABLE shop_webhook_places (
     webhook_id      INTEGER PRIMARY KEY REFERENCES shop_webhooks ON DELETE CASCADE,
     state           TEXT NOT NULL,
     disabled_reason TEXT NOT NULL DEFAULT '',
+    -- The secret, and the one before until its end, as the host has encrypted them.
+    sealed          TEXT NOT NULL DEFAULT '',
+    former_sealed   TEXT NOT NULL DEFAULT '',
+    former_until    INTEGER NOT NULL DEFAULT 0,
     -- The place in the feed up to which everything is sent, or noted to be sent again.
     feed            TEXT NOT NULL,
     place           INTEGER NOT NULL,

@@ -19,8 +19,8 @@ use crate::service::hooks::{Answer, Service, Special};
 use crate::service::write::Write;
 use crate::sql;
 use crate::webhooks::{
-    self, ERRORS, EVENTS, FORMER_SEALED, FORMER_UNTIL, KIND, MOST, PAYLOAD, SCOPES, SEALED, State,
-    TYPES, Trial, URL, USER, new_secret, purpose,
+    self, ERRORS, EVENTS, KIND, MOST, PAYLOAD, SCOPES, State, TYPES, Trial, URL, USER, new_secret,
+    purpose,
 };
 use crate::wire::document::Records;
 use crate::wire::draft::{Draft, Intent};
@@ -53,7 +53,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
         modified_on(),
     ],
     detail: &[SECRET],
-    hidden: &[SCOPES.field, SEALED.field, FORMER_SEALED.field, FORMER_UNTIL.field],
+    hidden: &[SCOPES.field],
     joins: &[Join {
         alias: AT,
         table: "shop_webhook_places",
@@ -121,7 +121,6 @@ pub(super) const DELIVERY_SERVICE: Service = Service::of(&DELIVERIES);
 
 pub(super) const SERVICE: Service = Service {
     create: Some(|call| Box::pin(create(call))),
-    insert: Some(|draft, write| Box::pin(insert(draft, write))),
     derive: Some(|draft, before, write| Box::pin(derive(draft, before, write))),
     before_update: Some(|before, after, write| Box::pin(restart(before, after, write))),
     special: &[
@@ -160,7 +159,7 @@ pub(super) const SERVICE: Service = Service {
 };
 
 /// The alias of the table that its sender writes.
-const AT: &str = "p";
+const AT: &str = "sent";
 
 /// The secret, which is empty but for the answers that show it once.
 const SECRET: Field = text(SECRET_NAME, 64).computed("''");
@@ -179,24 +178,18 @@ const CURSOR: Handle<String> = text("cursor", 4_096).words();
 async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let mut draft = Draft::sent(call.request, &WEBHOOKS, None, Intent::Create)?;
     let mut write = crud::begin(call, &WEBHOOKS).await?;
-    let key = insert(&mut draft, &mut write).await?;
-    let secret = new_secret()?;
-    let sealed = call.shop.host.seal(&purpose(key), &secret)?;
-    write.change(&WEBHOOKS, key, &[(&*SEALED, Value::Text(sealed))]).await?;
-    answer_once(201, key, &secret, write).await
-}
-
-async fn insert(draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> {
-    derive(draft, None, write).await?;
+    derive(&mut draft, None, &mut write).await?;
     let record = draft.as_record();
-    write.validate(draft, &record).await?;
+    write.validate(&mut draft, &record).await?;
     if write.transaction.number(sql::count_rows(WEBHOOKS.table)).await? >= MOST {
         let detail = format!("A store has at most {MOST} webhooks.");
         return write.refuse(Fault::new(FaultKind::Refused, detail)).await;
     }
-    let key = write.insert(draft).await?;
-    webhooks::begin(key, record.need(&ENABLED)?, &mut write.transaction).await?;
-    Ok(key)
+    let key = write.insert(&draft).await?;
+    let secret = new_secret()?;
+    let sealed = call.shop.host.seal(&purpose(key), &secret)?;
+    webhooks::begin(key, record.need(&ENABLED)?, sealed, &mut write.transaction).await?;
+    answer_once(201, key, &secret, write).await
 }
 
 /// Checks the types and the address, and notes who decides now what the webhook may see.
@@ -280,11 +273,8 @@ async fn test(call: &Call<'_>) -> Result<Response, Error> {
     let mut write = crud::begin(call, &WEBHOOKS).await?;
     write.target(&WEBHOOKS, key).await?;
     refuse_faults(draft, &mut write).await?;
-    let Some(trial) = Trial::send(key, write.transaction, call.shop).await? else {
-        let detail = "The webhook cannot send: its user is gone or blocked, or its secret cannot be opened \
-                      with the key of this host.";
-        return Err(Fault::new(FaultKind::Refused, detail).into());
-    };
+    let trial = Trial::send(key, write.transaction, call.shop).await?;
+    let trial = trial.map_err(|why| Fault::new(FaultKind::Refused, why))?;
     let mut write = crud::begin(call, &WEBHOOKS).await?;
     write.record(&WEBHOOKS, key).await?;
     trial.note(&mut write.transaction).await?;
@@ -301,18 +291,13 @@ async fn rotate(call: &Call<'_>) -> Result<Response, Error> {
     let draft = without_fields(call, &ROTATION)?;
     let key = call.path_key(&WEBHOOKS)?;
     let mut write = crud::begin(call, &WEBHOOKS).await?;
-    let before = write.target(&WEBHOOKS, key).await?;
+    write.target(&WEBHOOKS, key).await?;
     refuse_faults(draft, &mut write).await?;
     let secret = new_secret()?;
     let sealed = call.shop.host.seal(&purpose(key), &secret)?;
     let until = write.transaction.seconds().await?.saturating_add(BOTH_SIGN);
-    let values = [
-        (&*SEALED, Value::Text(sealed)),
-        (&*FORMER_SEALED, Value::Text(before.need(&SEALED)?.to_owned())),
-        (&*FORMER_UNTIL, Value::Int(until)),
-        (&*USER, Value::Int(call.user())),
-        (&*SCOPES, Value::Text(scopes(call))),
-    ];
+    webhooks::rotate(key, sealed, until, &mut write.transaction).await?;
+    let values = [(&*USER, Value::Int(call.user())), (&*SCOPES, Value::Text(scopes(call)))];
     write.change(&WEBHOOKS, key, &values).await?;
     answer_once(200, key, &secret, write).await
 }

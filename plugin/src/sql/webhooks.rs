@@ -14,8 +14,8 @@ macro_rules! endpoints {
     ($condition:literal) => {
         concat!(
             "SELECT t.shop_webhook_id AS c0, t.version AS c1, t.url AS c2, t.types AS c3, \
-             t.events AS c4, t.payload AS c5, t.user_id AS c6, t.scopes AS c7, t.sealed AS c8, \
-             t.former_sealed AS c9, t.former_until AS c10, p.state AS c11, p.failures AS c12, \
+             t.events AS c4, t.payload AS c5, t.user_id AS c6, t.scopes AS c7, p.sealed AS c8, \
+             p.former_sealed AS c9, p.former_until AS c10, p.state AS c11, p.failures AS c12, \
              p.failing_since AS c13, p.resume_at AS c14, p.mails AS c15, p.feed AS c16, \
              p.place AS c17 FROM shop_webhooks t \
              JOIN shop_webhook_places p ON p.webhook_id = t.shop_webhook_id WHERE ",

@@ -6,10 +6,10 @@ use time::{PrimitiveDateTime, UtcDateTime};
 use super::attempts::{Health, Reason, State};
 use crate::changes::Clock;
 use crate::error::Error;
-use crate::model::field::{Handle, choice, count, text, user, words};
+use crate::model::field::{Handle, choice, text, user, words};
 use crate::model::value::{Cell, Value};
 use crate::sql::{self, Statement, webhooks};
-use crate::store::{Store, Transaction};
+use crate::store::{self, Store, Transaction};
 
 /// The kind of the resource that shows them.
 pub(crate) const KIND: &str = "webhooks";
@@ -26,14 +26,6 @@ pub(crate) const PAYLOAD: Handle<String> = choice("payload", &[THIN, FULL]).word
 pub(crate) const USER: Handle<i64> = user("user_id").read_only().number();
 /// The scopes of the token with which that user has made it; empty if these set no limit.
 pub(crate) const SCOPES: Handle<String> = text("scopes", usize::MAX).read_only().words();
-/// The secret as the host has encrypted it.
-pub(crate) const SEALED: Handle<String> = text("sealed", usize::MAX).read_only().words();
-/// The one before it.
-pub(crate) const FORMER_SEALED: Handle<String> =
-    text("former_sealed", usize::MAX).read_only().words();
-/// Until when that one signs too.
-pub(crate) const FORMER_UNTIL: Handle<i64> = count("former_until").read_only().number();
-
 const THIN: &str = "thin";
 const FULL: &str = "full";
 
@@ -162,6 +154,14 @@ impl Endpoint {
         *feed == clock.feed && (clock.floor..=clock.seq).contains(seq)
     }
 
+    /// Writes why it cannot send now, for whoever looks.
+    pub(super) async fn note_pause(&self, why: &str, store: &Store) -> Result<(), Error> {
+        const PAUSED: &str = "UPDATE shop_webhook_places SET last_failure = ? WHERE webhook_id = ?";
+        let binds = vec![Value::Text(why.to_owned()), Value::Int(self.id)];
+        let paused = Statement::fixed(PAUSED, binds);
+        store::retry(|| store.write([paused.clone()])).await
+    }
+
     /// Writes a step, unless somebody has moved or changed the webhook since it was read: `false` then.
     pub(super) async fn note(
         &self,
@@ -214,21 +214,44 @@ impl Endpoint {
     }
 }
 
-/// Gives a new webhook its place in the feed: what changes from now on.
+/// Gives a new webhook its encrypted secret, and its place in the feed: what changes from now on.
 pub(crate) async fn begin(
     id: i64,
     enabled: bool,
+    sealed: String,
     transaction: &mut Transaction,
 ) -> Result<(), Error> {
-    const COLUMNS: [&str; 5] = ["webhook_id", "state", "disabled_reason", "feed", "place"];
+    const COLUMNS: [&str; 6] =
+        ["webhook_id", "state", "disabled_reason", "sealed", "feed", "place"];
     let Clock { feed, seq, .. } = Clock::read(transaction).await?;
     let (state, reason) = initial(enabled);
     let text = |text: &str| Value::Text(text.to_owned());
-    let row = vec![Value::Int(id), text(state.name()), text(reason), text(&feed), Value::Int(seq)];
+    let row = vec![
+        Value::Int(id),
+        text(state.name()),
+        text(reason),
+        Value::Text(sealed),
+        text(&feed),
+        Value::Int(seq),
+    ];
     for insert in sql::insert_rows("shop_webhook_places", &COLUMNS, &[row], transaction.dialect()) {
         transaction.execute(insert).await?;
     }
     Ok(())
+}
+
+/// Gives a webhook another encrypted secret. The one before signs too, until this moment.
+pub(crate) async fn rotate(
+    id: i64,
+    sealed: String,
+    until: i64,
+    transaction: &mut Transaction,
+) -> Result<(), Error> {
+    // In this order: an engine may see what it has just set.
+    const ROTATE: &str = "UPDATE shop_webhook_places SET former_sealed = sealed, former_until = ?, \
+        sealed = ? WHERE webhook_id = ?";
+    let binds = vec![Value::Int(until), Value::Text(sealed), Value::Int(id)];
+    transaction.execute(Statement::fixed(ROTATE, binds)).await
 }
 
 /// Makes a webhook begin as a new one does, at its place: it is tried first, if it is enabled.

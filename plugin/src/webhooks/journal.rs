@@ -123,9 +123,8 @@ pub(super) async fn note_test(
         let mut transaction = store.begin().await?;
         let is_noted = write_test(endpoint, health, attempt, &mut transaction).await?;
         // One that was removed meanwhile has no attempts.
-        let row = is_noted.then(|| {
-            Attempt { due: None, ..attempt.clone() }.row(endpoint.id, &Event::test())
-        });
+        let row = is_noted
+            .then(|| Attempt { due: None, ..attempt.clone() }.row(endpoint.id, &Event::test()));
         let rows = row.into_iter().collect();
         for statement in webhooks::add_deliveries(rows, transaction.dialect()) {
             transaction.execute(statement).await?;

@@ -22,8 +22,7 @@ mod trial;
 pub(crate) use attempts::State;
 pub(crate) use condition::{conditions, metrics};
 pub(crate) use endpoint::{
-    FORMER_SEALED, FORMER_UNTIL, KIND, MOST, PAYLOAD, SCOPES, SEALED, TYPES, URL, USER, begin,
-    move_to, purpose, restart,
+    KIND, MOST, PAYLOAD, SCOPES, TYPES, URL, USER, begin, move_to, purpose, restart, rotate,
 };
 pub(crate) use event::EVENTS;
 pub(crate) use journal::sweep;

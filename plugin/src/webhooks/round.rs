@@ -77,8 +77,12 @@ pub(super) async fn run(
     now: Now,
     stopped: watch::Receiver<bool>,
 ) -> Result<Round, Error> {
-    let Some(sender) = Sender::of(&endpoint, shop, now)? else {
-        return Ok(Round { hold: Some(HOLD), ..Round::idle(endpoint.clone()) });
+    let sender = match Sender::of(&endpoint, shop, now) {
+        Ok(sender) => sender,
+        Err(why) => {
+            endpoint.note_pause(why, &shop.store).await?;
+            return Ok(Round { hold: Some(HOLD), ..Round::idle(endpoint.clone()) });
+        }
     };
     if endpoint.health.state == State::Pending {
         return try_out(&endpoint, &sender).await;
@@ -105,15 +109,18 @@ pub(super) async fn run(
     })
 }
 
-/// Sends a test of a webhook, whatever its state, and returns what came of it.
+/// Sends a test of a webhook, whatever its state, and returns what came of it, or why it cannot be sent.
 pub(super) async fn test(
     endpoint: &Endpoint,
     shop: &Arc<Shop>,
     now: Now,
-) -> Result<Option<Attempt>, Error> {
-    let Some(sender) = Sender::of(endpoint, shop, now)? else { return Ok(None) };
+) -> Result<Result<Attempt, &'static str>, Error> {
+    let sender = match Sender::of(endpoint, shop, now) {
+        Ok(sender) => sender,
+        Err(why) => return Ok(Err(why)),
+    };
     let message = sender.test()?;
-    Ok(Some(sender.deliver(&message, 0).await?))
+    sender.deliver(&message, 0).await.map(Ok)
 }
 
 /// Tries a new webhook out: it is active if the receiver answers well.
@@ -164,26 +171,21 @@ struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// `None` if the webhook cannot send for a reason that is not the receiver's: its user is gone, or its secret
-    /// cannot be opened here.
-    fn of(endpoint: &'a Endpoint, shop: &'a Arc<Shop>, now: Now) -> Result<Option<Self>, Error> {
+    /// An error is the reason why the webhook cannot send, which is not the receiver's.
+    fn of(endpoint: &'a Endpoint, shop: &'a Arc<Shop>, now: Now) -> Result<Self, &'static str> {
         let id = endpoint.id;
         let purpose = purpose(id);
         let opened = endpoint.sealed(now.seconds()).map(|it| shop.host.unseal(&purpose, it));
-        let secrets = match opened.collect::<Result<Vec<_>, _>>() {
-            Ok(secrets) => secrets,
-            Err(error) => {
-                let causes = chain(&error);
-                tracing::warn!(webhook = id, causes, "the secret of a webhook cannot be opened");
-                return Ok(None);
-            }
-        };
+        let secrets = opened.collect::<Result<Vec<_>, _>>().map_err(|error| {
+            let causes = chain(&error);
+            tracing::warn!(webhook = id, causes, "the secret of a webhook cannot be opened");
+            "The secret cannot be opened with the key of this host: rotate it."
+        })?;
         let sender = Self { endpoint, shop, now, secrets };
-        if sender.caller().is_none() {
-            tracing::debug!(webhook = id, "the user of a webhook is gone or blocked");
-            return Ok(None);
+        match sender.caller() {
+            Some(_) => Ok(sender),
+            None => Err("The user of the webhook is gone or blocked."),
         }
-        Ok(Some(sender))
     }
 
     /// The user of the webhook, with the scopes of the token that has made it, as of now.

@@ -22,18 +22,17 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Sends a test of the webhook with this key. `None` if there is no such webhook, or if it cannot send for a
-    /// reason that is not the receiver's.
+    /// Sends a test of the webhook with this key, or returns why it cannot be sent.
     pub(crate) async fn send(
         id: i64,
         mut transaction: Transaction,
         shop: &Arc<Shop>,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Result<Self, &'static str>, Error> {
         let now = Now::of(transaction.seconds().await?);
         let endpoint = Endpoint::find(id, &mut transaction).await?;
         // Nothing was written, and nobody waits for the receiver.
         transaction.end();
-        let Some(endpoint) = endpoint else { return Ok(None) };
+        let Some(endpoint) = endpoint else { return Ok(Err("The webhook was removed.")) };
         let attempt = round::test(&endpoint, shop, now).await?;
         Ok(attempt.map(|attempt| Self { id, attempt }))
     }

@@ -81,7 +81,10 @@ async fn demo() -> Shop {
     let shop = Shop::open().await;
     shop.site.command("demo", &Map::new(), || ()).await.unwrap();
     shop.fail_to_import().await;
-    shop.add_webhook().await;
+    // One that is read, and one for each request that changes one.
+    for _ in 0..5 {
+        shop.add_webhook().await;
+    }
     shop
 }
 

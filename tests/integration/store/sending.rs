@@ -214,6 +214,36 @@ async fn several_changes_of_a_record_are_one_event_and_only_those_wanted_are_sen
     assert_eq!(first.json()["data"]["version"], 3);
 }
 
+/// A row of products is an inventory record while it has a stock.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_shares_its_row_is_created_when_the_row_shows_it() {
+    let shop = Sending::open().await;
+    shop.add(json!({"url": URL, "types": ["inventory"]})).await;
+    let lamp = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "quantity": 5});
+    let all = shop.during(async {
+        let mut all = shop.messages(1).await;
+        for (method, path, body) in [
+            (Method::Post, "/products", lamp),
+            (Method::Patch, "/inventory/1", json!({"quantity": 4})),
+            (Method::Delete, "/inventory/1", json!(null)),
+            (Method::Post, "/inventory", json!({"shop_product_id": 1, "quantity": 3})),
+        ] {
+            shop.write(method, path, body).await;
+            all.extend(shop.messages(1).await);
+        }
+        all
+    });
+    assert_eq!(
+        events(&all.await)[1..],
+        [
+            "inventory.created 1",
+            "inventory.updated 1",
+            "inventory.deleted 1",
+            "inventory.created 1"
+        ]
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_message_has_the_record_unless_it_is_too_large() {
     let shop = Sending::open().await;
@@ -377,6 +407,10 @@ async fn a_webhook_sees_what_its_user_may_see_at_each_sending() {
     shop.write(Method::Post, "/taxprofiles", json!({"taxprofile_name": "Food"})).await;
     shop.during(tokio::time::sleep(Duration::from_millis(700))).await;
     assert_eq!(shop.outside.count(), 0, "a blocked user pauses it");
+    let why = shop.attributes(1).await["last_failure"].clone();
+    assert_eq!(why, "The user of the webhook is gone or blocked.");
+    let test = shop.store.ask(Method::Post, "/webhooks/1/test", json!({})).await;
+    assert_eq!((test.status(), document(&test)["errors"][0]["detail"].clone()), (422, why));
     shop.outside.block(7, false);
     let told = shop.during(shop.messages(1)).await;
     assert!(told[0].event().starts_with("taxprofiles.created"), "{told:?}");
@@ -445,7 +479,7 @@ async fn both_secrets_sign_after_a_rotation_until_a_day_has_passed() {
     let second = rotated["data"]["attributes"]["secret"].as_str().unwrap().to_owned();
     let sent = shop.during(shop.messages(1)).await;
     assert_eq!((sent[0].signatures_of(&first), sent[0].signatures_of(&second)), (1, 1));
-    shop.store.run("UPDATE shop_webhooks SET former_until = 1").await;
+    shop.store.run("UPDATE shop_webhook_places SET former_until = 1").await;
     shop.maker("Birch").await;
     let sent = shop.during(shop.messages(1)).await;
     assert_eq!((sent[0].signatures_of(&first), sent[0].signatures_of(&second)), (0, 1));

@@ -29,7 +29,7 @@ fn faults(answer: &host_interface::Response) -> Vec<String> {
 /// Everything that the tables of webhooks hold, as text.
 async fn kept(store: &Bare) -> String {
     let mut transaction = store.app.shop.store.begin_read().await.unwrap();
-    let columns = "url || ' ' || sealed || ' ' || former_sealed FROM shop_webhooks";
+    let columns = "sealed || ' ' || former_sealed FROM shop_webhook_places";
     let mut all = Vec::new();
     for text in [format!("SELECT {columns}"), "SELECT body FROM shop_keys".to_owned()] {
         all.extend(transaction.texts(Statement { text, binds: Vec::new() }).await.unwrap());
@@ -102,7 +102,7 @@ async fn bad_input_is_refused_by_pointer_and_changes_nothing() {
         (json!({"url": URL, "types": ["Orders"]}), &["invalid_value /types"]),
         (json!({"url": URL, "events": ["made"]}), &["invalid_value /events"]),
         (json!({"url": URL, "payload": "fat"}), &["invalid_value /payload"]),
-        (json!({"url": URL, "sealed": "x"}), &["unknown_field /sealed"]),
+        (json!({"url": URL, "scopes": "x"}), &["unknown_field /scopes"]),
         (
             json!({"url": "ftp://x", "payload": 1, "types": ["nothing"]}),
             &["invalid_value /payload", "invalid_value /types", "invalid_value /url"],

@@ -230,7 +230,8 @@ impl Shop {
         let options = options.map(|(name, number)| (name.to_owned(), json!(number)));
         self.site.command("demo", &Map::from_iter(options), || ()).await.unwrap();
         self.fail_to_import().await;
-        self.add_webhook().await;
+        let webhook = self.add_webhook().await;
+        self.post(&format!("/webhooks/{webhook}/test"), json!({})).send().await.expect(200);
     }
 
     /// Adds an import that has failed, so that there is one: it changes nothing else.
@@ -241,9 +242,9 @@ impl Shop {
     }
 
     /// Adds a webhook, which is disabled, so that there is one.
-    pub async fn add_webhook(&self) {
-        let body = serde_json::json!({"url": "https://erp.invalid/hooks", "enabled": 0});
-        self.post("/webhooks", body).send().await.expect(201);
+    pub async fn add_webhook(&self) -> i64 {
+        let body = json!({"url": "https://erp.invalid/hooks", "enabled": 0});
+        self.create("/webhooks", body).await
     }
 
     /// The path of a list of this resource that is not empty in a shop with demo data.
@@ -256,6 +257,7 @@ impl Shop {
             "shipments" => "/orders/1/shipments".to_owned(),
             "stockmovements" => "/inventory/1/ledger".to_owned(),
             "vouchermovements" => "/vouchers/1/ledger".to_owned(),
+            "webhookdeliveries" => "/webhooks/1/deliveries".to_owned(),
             // The customers in demo data are guests, and so have the user id 0.
             "addresses" => "/customers/0/addresses".to_owned(),
             _ => format!("/{kind}"),
