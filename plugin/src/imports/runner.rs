@@ -324,6 +324,9 @@ impl Runner {
     async fn record(&self, state: &str) {
         let Progress { id, counts, sha256, .. } = &self.progress;
         let Counts { read, created, updated, unchanged, failed, .. } = counts;
+        // In groups, so that a page need not break it anywhere.
+        let groups = sha256.as_bytes().chunks(8).map(String::from_utf8_lossy);
+        let sha256 = groups.collect::<Vec<_>>().join(" ");
         let run = if self.import.dry_run { "dry run " } else { "" };
         let details = format!(
             "{run}{state}: {read} {} read, {created} created, {updated} updated, {unchanged} \

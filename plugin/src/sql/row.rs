@@ -9,7 +9,7 @@ use super::statement::Table;
 use crate::error::Error;
 use crate::model::value::{Cell, Kind, Value};
 
-/// A row with a list of its columns, declared by [`row!`].
+/// A row with a list of its columns, declared by `row!`.
 pub trait Row: Sized {
     /// The columns as a query names them.
     const COLUMNS: &'static [&'static str];

@@ -63,7 +63,7 @@ async fn a_token_does_what_was_ticked_and_no_more() {
     let secret = secret(&seen);
     // The command reads a list that the token may read.
     seen.says(&format!("Bearer {secret}"));
-    seen.says("/api/index.php/v1/shop/orders&#39;");
+    seen.says("/api/index.php/v1/shop/orderrefunds&#39;");
     ask(&shop, "/orders", &secret).await.expect(200);
     ask(&shop, "/products", &secret).await.expect(403);
 

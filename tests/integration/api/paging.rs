@@ -23,6 +23,7 @@ fn links(value: &Value, found: &mut BTreeSet<String>) {
 async fn every_link_and_location_can_be_read() {
     let shop = Shop::stocked().await;
     shop.fail_to_import().await;
+    shop.add_webhook().await;
     let mut found = BTreeSet::new();
     let new = json!({"user_email": "ada@example.com", "items": [{"product_id": 1}]});
     let (status, note) =
