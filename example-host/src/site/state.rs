@@ -127,15 +127,14 @@ impl State {
         Ok(())
     }
 
-    /// Reads the site into memory if it has changed, and returns whether it had.
-    pub(crate) async fn catch_up(&self) -> Result<bool, Error> {
+    /// Reads the site into memory if it has changed.
+    pub(crate) async fn catch_up(&self) -> Result<(), Error> {
         let asked = Instant::now();
         if self.stored_revision().await? == self.snapshot().revision {
             self.confirm(asked);
-            return Ok(false);
+            return Ok(());
         }
-        self.reload().await?;
-        Ok(true)
+        self.reload().await
     }
 
     /// Reads the site into memory before it is served. If that fails, the known state is used for
@@ -164,11 +163,11 @@ impl State {
             tokio::time::sleep(POLL_EVERY).await;
             // The error is logged once and not four times a second.
             match self.catch_up().await {
-                Ok(_) if failing => {
+                Ok(()) if failing => {
                     tracing::info!("the database answers again");
                     failing = false;
                 }
-                Ok(_) => {}
+                Ok(()) => {}
                 Err(error) if !failing => {
                     let seconds = TRUSTED.as_secs();
                     tracing::error!(

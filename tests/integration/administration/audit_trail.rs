@@ -45,6 +45,22 @@ pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<St
 }
 
 #[tokio::test]
+async fn the_end_of_an_import_is_recorded_with_its_counts_and_the_hash_of_its_file() {
+    let shop = shop().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let import = shop.request("POST", "/imports?type=manufacturers&mode=create");
+    let file = "{\"manufacturer_name\": \"Birch\"}\n{}\n";
+    import.file("application/x-ndjson", file).send().await.expect(200);
+    let ended = audited(&mut ann, "origin=extension", 1).await.remove(0);
+    let counts = "2 manufacturers read, 1 created, 0 updated, 0 unchanged, 1 failed; SHA-256 ";
+    let (_, hash) = ended.split_once(counts).expect(&ended);
+    let hash: String = hash.split(' ').take(8).collect();
+    assert_eq!(hash, hex::encode(<sha2::Sha256 as sha2::Digest>::digest(file)));
+    assert!(ended.ends_with("imports.end: imports 1"), "{ended}");
+    assert!(ended.starts_with("administrator "), "{ended}");
+}
+
+#[tokio::test]
 async fn an_answer_that_was_repeated_is_recorded_as_such() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
