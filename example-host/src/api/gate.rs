@@ -94,15 +94,13 @@ impl Gate {
             return Ok(None);
         }
         let Some(credentials) = asking.credentials() else { return Ok(None) };
-        let known = state.snapshot().revision;
+        let known = state.revision();
         if let Some(admitted) = self.admitted(asking, &credentials).await? {
             return Ok(Some(admitted));
         }
         // Another process may have given the user access a moment ago, and another task may have read that since.
         match state.catch_up().await {
-            Ok(()) if state.snapshot().revision != known => {
-                self.admitted(asking, &credentials).await
-            }
+            Ok(()) if state.revision() != known => self.admitted(asking, &credentials).await,
             Ok(()) => Ok(None),
             Err(error) => {
                 tracing::error!(%error, "changes to the site cannot be read");

@@ -96,6 +96,11 @@ impl State {
         self.snapshot.load()
     }
 
+    /// The revision of the site that the state has. It grows with each change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.snapshot().revision
+    }
+
     /// What reports events to the extensions.
     pub(crate) fn events(&self) -> &Events {
         &self.events

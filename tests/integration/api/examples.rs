@@ -101,18 +101,9 @@ fn with_examples<'a>(
     let mut path = path.to_owned();
     let mut query = reqwest::Url::parse("query:").unwrap();
     let mut headers = Vec::new();
-    let parameters = operation["parameters"].as_array().unwrap();
-    let parameters: Vec<_> = parameters.iter().map(|of| document.resolve(of)).collect();
-    let has = |begin: &str| {
-        parameters.iter().any(|of| of["name"].as_str().is_some_and(|name| name.starts_with(begin)))
-    };
-    // A list of changes has offsets only in an order that the client chooses.
-    let has_offsets = has("sort") || !has("filter[modified_since]");
-    for parameter in &parameters {
+    for parameter in operation["parameters"].as_array().unwrap() {
+        let parameter = document.resolve(parameter);
         let name = parameter["name"].as_str().unwrap();
-        if name == "page[offset]" && !has_offsets {
-            continue;
-        }
         let value = match &parameter["example"] {
             Value::Null => continue,
             Value::String(text) => text.clone(),

@@ -266,7 +266,11 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
         Operation::Special(Special { answer: Answer::Report(report), .. }) => report.of,
         _ => endpoint.resource(),
     };
-    parameters.push(reference("parameters", "page.offset"));
+    let of_changes = matches!(endpoint.operation, Operation::List) && resource.lists_changes();
+    parameters.push(match of_changes && resource.list.is_empty() {
+        true => offset_or_changes(),
+        false => reference("parameters", "page.offset"),
+    });
     parameters.push(reference("parameters", "page.limit"));
     if !resource.list.is_empty() {
         parameters.extend(ordering(resource));
@@ -284,11 +288,22 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     };
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
     parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
-    if matches!(endpoint.operation, Operation::List) && resource.lists_changes() {
+    if of_changes {
         let of_changes = ["filter.modified_since", "page.after"];
         parameters.extend(of_changes.map(|name| reference("parameters", name)));
     }
     parameters
+}
+
+/// The offset of a list whose order is fixed: it has none with `filter[modified_since]`, so that only one of the two
+/// has an example.
+fn offset_or_changes() -> Value {
+    json!({
+        "name": "page[offset]",
+        "in": "query",
+        "description": "How many records to skip. Not with filter[modified_since].",
+        "schema": {"type": "integer", "minimum": 0, "default": 0},
+    })
 }
 
 fn ordering(resource: &Resource) -> [Value; 2] {
