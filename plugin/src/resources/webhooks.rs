@@ -304,7 +304,8 @@ async fn rotate(call: &Call<'_>) -> Result<Response, Error> {
 
 /// `POST /webhooks/<id>/replay`
 async fn replay(call: &Call<'_>) -> Result<Response, Error> {
-    let mut draft = Draft::sent(call.request, &REPLAY, None, Intent::Create)?;
+    let id = request::id(call.request)?;
+    let mut draft = Draft::sent(call.request, &REPLAY, id, Intent::Create)?;
     let key = call.path_key(&WEBHOOKS)?;
     let mut write = crud::begin(call, &WEBHOOKS).await?;
     write.target(&WEBHOOKS, key).await?;
