@@ -201,6 +201,11 @@ async fn a_blocked_user_ends_their_webhooks_and_a_test_needs_no_body() {
     let tried = Answer::to(served.ask("POST", &format!("{ROOT}/webhooks/1/test"), &other)).await;
     assert_eq!(tried.expect(200).json()["data"]["attributes"]["status"], 204);
     place.run("user block ann").await;
+    // The host reads changes of other processes four times a second.
+    let list = format!("{ROOT}/manufacturers");
+    while Answer::to(served.ask("GET", &list, &token)).await.status == 200 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let before = inbox.receiver.received().len();
     let name = json!({"manufacturer_name": "Birch"});
     write(&served, "POST", "/manufacturers", &other, name).await;
