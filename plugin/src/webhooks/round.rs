@@ -327,8 +327,7 @@ impl<'a> Sender<'a> {
 }
 
 fn may_view(caller: &Caller, resource: &Resource) -> bool {
-    let Rights { actions, asset } = Rights::to(VIEW, resource);
-    actions.iter().any(|action| caller.may(action, &asset).is_ok())
+    Rights::to(VIEW, resource).has(caller)
 }
 
 /// Waits for a stop, or until its deadline.
