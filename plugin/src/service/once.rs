@@ -97,15 +97,7 @@ pub fn replay(stored: StoredAnswer) -> Result<Response, Error> {
 pub async fn sweep(shop: &Shop) -> Result<(), Error> {
     let days = shop.parameters.current()?.idempotency_days;
     let before = Value::Moment(moment::now().saturating_sub(Duration::days(days)));
-    loop {
-        let old = shop.store.rows(sql::old_keys(before.clone())).await?;
-        let old: Vec<i64> = old.into_iter().map(|old| old.shop_key_id).collect();
-        if old.is_empty() {
-            return Ok(());
-        }
-        let remove = sql::remove_keys(old, shop.store.dialect());
-        store::retry(|| shop.store.write([remove.clone()])).await?;
-    }
+    shop.store.sweep(|| sql::old_keys(before.clone()), sql::remove_keys).await
 }
 
 /// The fingerprint and the answer of the earlier request with the key.

@@ -20,6 +20,11 @@ pub(super) fn own(name: &str) -> String {
     format!("t.{name}")
 }
 
+/// The conditions by which the rows of a resource differ from others of its table. `of` precedes each column.
+pub(super) fn only(resource: &Resource, of: &str) -> String {
+    resource.fixed.iter().map(|(column, value)| format!(" AND {of}{column} = {value}")).collect()
+}
+
 /// The column that a field is read from.
 pub(super) fn column(field: &Field) -> String {
     source(field).concat()

@@ -1,6 +1,6 @@
 //! SQL that finds records by what a client knows them by. Independent of what is done with them.
 
-use super::columns::{folded, own};
+use super::columns::{folded, only, own};
 use super::row::{Rows, row};
 use crate::model::field::Field;
 use crate::model::resource::Resource;
@@ -30,13 +30,12 @@ pub fn find_by(
     let searched = if resource.is_folded(field) { folded(&column) } else { column.clone() };
     let key = own(resource.key);
     let beside = within.map_or_else(|| "NULL".to_owned(), own);
-    let fixed = resource.fixed.iter().map(|(name, value)| format!(" AND {} = {value}", own(name)));
     // An index without empty texts can be used only if the query excludes them.
     let text = format!(
         "SELECT {key} AS c0, {column} AS c1, {beside} AS c2 FROM {} t \
          WHERE {searched} IN (?) AND {searched} <> ''{}",
         resource.table,
-        fixed.collect::<String>()
+        only(resource, "t.")
     );
     let values = values.into_iter().map(Value::Text).collect();
     Rows::written(text, vec![values])

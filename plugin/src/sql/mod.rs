@@ -45,7 +45,7 @@ pub use once::{KeptAnswer, Keyed, claim_key, find_key, keep_answer, old_keys, re
 pub use probe::probe;
 pub use read::{keys, page, page_as_json, table, table_as_json, total};
 pub(crate) use row::row;
-pub use row::{Amount, Column, Json, Row, Rows, Written};
+pub use row::{Amount, Column, Json, Key, Row, Rows, Written};
 pub use skus::{OfSku, find_skus};
 pub use statement::{RowsOf, Statement, Table};
 pub use stock::{InStock, in_stock};

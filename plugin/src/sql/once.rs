@@ -2,8 +2,9 @@
 
 use super::copy::insert_at_once;
 use super::dialect::Dialect;
-use super::row::{Rows, row};
+use super::row::{Key, Rows, row};
 use super::statement::{Builder, Statement};
+use super::write::delete_keys;
 use crate::error::StoredAnswer;
 use crate::model::value::Value;
 
@@ -56,14 +57,6 @@ pub fn find_key(user: i64, key: &str) -> Rows<KeptAnswer> {
     Rows::select(FIND, vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]])
 }
 
-row! {
-    /// A key of a write.
-    pub struct OldKey {
-        /// The key of its row.
-        pub shop_key_id: i64,
-    }
-}
-
 /// Keeps the answer to the write with a key, which was claimed where the engine needs that.
 pub fn keep_answer(of: Keyed<'_>, answer: StoredAnswer, dialect: &Dialect) -> Statement {
     let StoredAnswer { status, location, etag, body } = answer;
@@ -89,21 +82,17 @@ pub fn keep_answer(of: Keyed<'_>, answer: StoredAnswer, dialect: &Dialect) -> St
 }
 
 /// Finds some of the keys that were used before a moment, oldest first.
-pub fn old_keys(before: Value) -> Rows<OldKey> {
+pub fn old_keys(before: Value) -> Rows<Key> {
     // Keys are numbered in the order of their use, so no index by time is needed.
-    const FIND: &str = "FROM (SELECT shop_key_id, created_on \
+    const FIND: &str = "SELECT shop_key_id AS c0 FROM (SELECT shop_key_id, created_on \
         FROM shop_keys ORDER BY shop_key_id LIMIT ?) AS oldest WHERE created_on < ?";
     let most = i64::try_from(SWEPT_AT_ONCE).unwrap_or(i64::MAX);
-    Rows::select(FIND, vec![vec![Value::Int(most)], vec![before]])
+    Rows::written(FIND, vec![vec![Value::Int(most)], vec![before]])
 }
 
 /// Removes these keys.
 pub fn remove_keys(keys: Vec<i64>, dialect: &Dialect) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.push("DELETE FROM shop_keys WHERE shop_key_id IN (");
-    sql.bind_list(keys.into_iter().map(Value::Int).collect());
-    sql.push(")");
-    sql.finish()
+    delete_keys("shop_keys", "shop_key_id", keys, dialect)
 }
 
 /// The columns that identify a request, and the time.

@@ -139,7 +139,7 @@ macro_rules! row {
     (
         $(#[$about:meta])*
         $vis:vis struct $name:ident {
-            $($(#[$what:meta])* $of:vis $column:ident: $kind:ty $(= $expression:literal)?,)*
+            $($(#[$what:meta])* $of:vis $column:ident: $kind:ty $(= $expression:expr)?,)*
         }
     ) => {
         $(#[$about])*
@@ -166,7 +166,15 @@ macro_rules! row {
         }
     };
     (@ $column:ident) => { stringify!($column) };
-    (@ $column:ident $expression:literal) => { $expression };
+    (@ $column:ident $expression:expr) => { $expression };
 }
 
 pub(crate) use row;
+
+row! {
+    /// A key alone.
+    pub struct Key {
+        /// The key.
+        pub key: i64,
+    }
+}

@@ -3,7 +3,9 @@
 
 use super::copy::insert_many;
 use super::dialect::Dialect;
+use super::row::{Key, Rows};
 use super::statement::{Builder, Statement, Table};
+use super::write::delete_keys;
 use crate::model::resource::Resource;
 use crate::model::value::{Kind, Value};
 
@@ -179,19 +181,15 @@ pub fn remove_deliveries(id: i64, until: i64) -> Statement {
 }
 
 /// The attempts of a webhook from before a moment, up to so many.
-pub fn old_deliveries(before: Value, limit: i64) -> Table {
+pub fn old_deliveries(before: Value, limit: i64) -> Rows<Key> {
     const OLD: &str = "SELECT shop_webhook_delivery_id AS c0 FROM shop_webhook_deliveries \
         WHERE attempted_on < ? ORDER BY attempted_on, shop_webhook_delivery_id LIMIT ?";
-    Table::new(OLD, vec![vec![before], vec![Value::Int(limit)]], &[Kind::COUNT])
+    Rows::written(OLD, vec![vec![before], vec![Value::Int(limit)]])
 }
 
 /// Removes these attempts.
 pub fn remove_deliveries_of(keys: Vec<i64>, dialect: &Dialect) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.push("DELETE FROM shop_webhook_deliveries WHERE shop_webhook_delivery_id IN (");
-    sql.bind_list(keys.into_iter().map(Value::Int).collect());
-    sql.push(")");
-    sql.finish()
+    delete_keys("shop_webhook_deliveries", "shop_webhook_delivery_id", keys, dialect)
 }
 
 /// The versions of those of these records that exist: key, version.

@@ -199,6 +199,15 @@ pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
     sql.finish()
 }
 
+/// Removes the rows of a table with these keys.
+pub(super) fn delete_keys(table: &str, key: &str, keys: Vec<i64>, dialect: &Dialect) -> Statement {
+    let mut sql = Builder::new(dialect);
+    sql.push(&format!("DELETE FROM {table} WHERE {key} IN ("));
+    sql.bind_list(keys.into_iter().map(Value::Int).collect());
+    sql.push(")");
+    sql.finish()
+}
+
 /// All checks in one query: one row with a number for each, 1 if it passed.
 pub fn checks(checks: &[&Check], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);

@@ -10,13 +10,13 @@ use super::engine::{self, Engine};
 use super::lease::ANSWER;
 use super::pools::{Access, Usage};
 use super::session::Session;
-use super::transaction::Transaction;
+use super::transaction::{Transaction, retry};
 use crate::error::Error;
 use crate::model::question::Page;
 use crate::model::registry::Registry;
 use crate::sql::approach::Probe;
 use crate::sql::dialect::Dialect;
-use crate::sql::{Row, Rows, Statement, Table, kept, places, ties};
+use crate::sql::{Key, Row, Rows, Statement, Table, kept, places, ties};
 
 /// The engines, by the schemes of their addresses. An address without one of these schemes is a
 /// file, for the last engine.
@@ -144,6 +144,26 @@ impl Store {
     /// Reads rows by the names of their columns.
     pub async fn rows<R: Row>(&self, rows: Rows<R>) -> Result<Vec<R>, Error> {
         self.table(rows.table).await?.read()
+    }
+
+    /// Removes rows a few at a time, each time in a transaction of its own, so that nobody waits for long: `old`
+    /// finds some of those that are left.
+    ///
+    /// # Errors
+    /// Database errors; what was removed before stays removed.
+    pub async fn sweep(
+        &self,
+        old: impl Fn() -> Rows<Key>,
+        remove: impl Fn(Vec<i64>, &Dialect) -> Statement,
+    ) -> Result<(), Error> {
+        loop {
+            let keys: Vec<i64> = self.rows(old()).await?.into_iter().map(|of| of.key).collect();
+            if keys.is_empty() {
+                return Ok(());
+            }
+            let remove = remove(keys, self.dialect());
+            retry(|| self.write([remove.clone()])).await?;
+        }
     }
 
     /// Runs a statement outside of any transaction, as some statements require.

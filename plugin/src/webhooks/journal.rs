@@ -175,20 +175,8 @@ pub(super) fn is_to_trim(attempts: i64) -> bool {
 /// Removes the attempts that are older than they are kept.
 pub(crate) async fn sweep(store: &Store) -> Result<(), Error> {
     let before = Value::Moment(moment::now().saturating_sub(KEPT));
-    loop {
-        let cells = store.table(webhooks::old_deliveries(before.clone(), SWEPT_AT_ONCE)).await?;
-        let rows = cells.rows()?;
-        let keys = rows.iter().map(|row| match &row[..] {
-            [key] => key.int("shop_webhook_delivery_id"),
-            _ => Err(Error::Contract("an old attempt has other columns")),
-        });
-        let keys = keys.collect::<Result<Vec<i64>, Error>>()?;
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let remove = webhooks::remove_deliveries_of(keys, store.dialect());
-        store::retry(|| store.write([remove.clone()])).await?;
-    }
+    let old = || webhooks::old_deliveries(before.clone(), SWEPT_AT_ONCE);
+    store.sweep(old, webhooks::remove_deliveries_of).await
 }
 
 /// What is written of a round.
