@@ -3,42 +3,34 @@
 use time::{PrimitiveDateTime, UtcDateTime};
 
 use crate::error::Error;
-use crate::sql::places;
+use crate::sql::{places, row};
 use crate::store::Transaction;
 
 /// Places in a second.
 pub(super) const MICROSECONDS: i64 = 1_000_000;
 
-/// The feed's own row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Clock {
-    /// The name of the feed.
-    pub(crate) feed: String,
-    /// The place at which it began, before its first one.
-    pub(crate) began: i64,
-    /// The latest place.
-    pub(crate) seq: i64,
-    /// The place up to which deletions are forgotten.
-    pub(crate) floor: i64,
-    /// The place up to which old deletions have been looked for.
-    pub(super) swept: i64,
+row! {
+    /// The feed's own row.
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct Clock {
+        /// The name of the feed.
+        pub(crate) feed: String,
+        /// The place at which it began, before its first one.
+        pub(crate) began: i64,
+        /// The latest place.
+        pub(crate) seq: i64,
+        /// The place up to which deletions are forgotten.
+        pub(crate) floor: i64,
+        /// The place up to which old deletions have been looked for.
+        pub(super) swept: i64,
+    }
 }
 
 impl Clock {
     /// Reads it, in the snapshot of a transaction.
     pub(crate) async fn read(transaction: &mut Transaction) -> Result<Self, Error> {
-        let cells = transaction.table(places::clock()).await?;
-        let rows = cells.rows()?;
-        let Some([feed, began, seq, floor, swept]) = rows.first().map(|row| &row[..]) else {
-            return Err(Error::Contract("the feed of changes has no row"));
-        };
-        Ok(Self {
-            feed: feed.text("feed")?.to_owned(),
-            began: began.int("began")?,
-            seq: seq.int("seq")?,
-            floor: floor.int("floor")?,
-            swept: swept.int("swept")?,
-        })
+        let clock = transaction.rows(places::clock()).await?.pop();
+        clock.ok_or(Error::Contract("the feed of changes has no row"))
     }
 
     /// Locks it until the transaction ends, and reads it.

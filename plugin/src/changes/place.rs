@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::clock::{Clock, MICROSECONDS};
 use crate::error::Error;
 use crate::model::registry::Registry;
-use crate::sql::{Statement, places};
+use crate::sql::{Key, Statement, places};
 use crate::store::{self, Store, Transaction};
 
 /// How many queued changes get their places in one transaction. Writers of SQLite wait for it.
@@ -19,10 +19,9 @@ const AT_ONCE: usize = 500;
 /// meanwhile: it would not end while changes are made faster. An empty queue takes no lock. Returns whether there were
 /// any.
 pub(super) async fn place_all(store: &Store, registry: Registry) -> Result<bool, Error> {
-    let cells = store.table(places::last_queued()).await?;
-    let rows = cells.rows()?;
-    let Some([last]) = rows.first().map(|row| &row[..]) else { return Ok(false) };
-    let last = last.int("entry")?;
+    let Some(Key { key: last }) = store.rows(places::last_queued()).await?.pop() else {
+        return Ok(false);
+    };
     while store::retry(|| place_some(store, registry, last)).await? == AT_ONCE {}
     Ok(true)
 }
@@ -73,21 +72,16 @@ impl Queued {
         until: i64,
     ) -> Result<Self, Error> {
         let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
-        let cells = transaction.table(places::queued(until, limit)).await?;
         let (mut entries, mut latest) = (Vec::new(), HashMap::new());
         let mut made = HashSet::new();
-        for row in cells.rows()? {
-            let [entry, kind, record, created] = &row[..] else {
-                return Err(Error::Contract("a row of the queue has other columns"));
-            };
-            let entry = entry.int("entry")?;
+        for row in transaction.rows(places::queued(until, limit)).await? {
+            let places::Queued { entry, kind, record, created } = row;
             entries.push(entry);
             // A later version of the store may have had kinds that this one does not know.
-            if let Some(resource) = registry.find(kind.text("kind")?) {
-                let of = (resource.kind, record.int("record")?);
-                latest.insert(of, entry);
-                if created.int("created")? != 0 {
-                    made.insert(of);
+            if let Some(resource) = registry.find(&kind) {
+                latest.insert((resource.kind, record), entry);
+                if created {
+                    made.insert((resource.kind, record));
                 }
             }
         }
@@ -107,10 +101,8 @@ impl Queued {
         let mut existing = HashSet::new();
         for (kind, keys) in keys {
             let Some(resource) = registry.find(kind) else { continue };
-            let cells = transaction.table(places::existing(resource, keys)).await?;
-            for row in cells.rows()? {
-                existing.insert((kind, resource.key_of(&row)?));
-            }
+            let found = transaction.rows(places::existing(resource, keys)).await?;
+            existing.extend(found.into_iter().map(|Key { key }| (kind, key)));
         }
         Ok(existing)
     }
@@ -140,19 +132,12 @@ async fn forget_some(store: &Store, until: i64) -> Result<bool, Error> {
         return Ok(false);
     }
     let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
-    let cells = transaction.table(places::old_deletions(clock.swept, until, limit)).await?;
-    let rows = cells.rows()?;
-    let mut floor = clock.floor;
-    let mut statements: Vec<Statement> = Vec::with_capacity(rows.len() + 1);
-    for row in &rows {
-        let [kind, record, seq] = &row[..] else {
-            return Err(Error::Contract("a deletion has other columns"));
-        };
-        floor = seq.int("seq")?;
-        statements.push(places::forget(kind.text("kind")?, record.int("record")?));
-    }
+    let old = transaction.rows(places::old_deletions(clock.swept, until, limit)).await?;
+    let floor = old.last().map_or(clock.floor, |last| last.seq);
+    let forget = old.iter().map(|of| places::forget(&of.kind, of.record));
+    let mut statements: Vec<Statement> = forget.collect();
     // A client that has come to the last forgotten deletion has missed none, however long ago that was.
-    let more = rows.len() == AT_ONCE;
+    let more = old.len() == AT_ONCE;
     statements.push(places::set_floor(floor, if more { floor } else { until }));
     for statement in statements {
         transaction.execute(statement).await?;

@@ -10,7 +10,7 @@ use crate::model::question::{Condition, Page, Shape};
 use crate::model::registry::Registry;
 use crate::model::resource::{Order, Resource};
 use crate::model::value::Cell;
-use crate::sql::places;
+use crate::sql::places::{self, Placed};
 use crate::store::{Cells, Store, Transaction};
 use crate::wire::document::{self, Change};
 use crate::wire::object::LinkBase;
@@ -238,19 +238,15 @@ impl Reading<'_> {
         let kinds = &self.asked.kinds;
         let all = self.registry.followed().all(|of| kinds.contains(&of.kind));
         let only = if all { &[][..] } else { kinds };
-        let cells = self.transaction.table(places::after(seq, only, self.asked.size)).await?;
-        let mut changes = Vec::new();
-        let rows = cells.rows()?;
+        let rows = self.transaction.rows(places::after(seq, only, self.asked.size)).await?;
         let count = rows.len();
-        for row in rows {
-            let [kind, key, seq, deleted, _] = &row[..] else {
-                return Err(Error::Contract("a change has other columns"));
-            };
-            // A later version of the store may have had kinds that this one does not know.
-            let Some(resource) = self.registry.find(kind.text("kind")?) else { continue };
-            let (key, seq) = (key.int("record")?, seq.int("seq")?);
-            changes.push(Changed { resource, key, seq, deleted: deleted.int("deleted")? != 0 });
-        }
+        // A later version of the store may have had kinds that this one does not know.
+        let changes =
+            rows.into_iter().filter_map(|Placed { kind, record: key, seq, deleted, .. }| {
+                let resource = self.registry.find(&kind)?;
+                Some(Changed { resource, key, seq, deleted })
+            });
+        let mut changes: Vec<Changed> = changes.collect();
         let mut full = i64::try_from(count).is_ok_and(|count| count >= self.asked.size);
         let mut most_bytes = self.asked.limit;
         loop {

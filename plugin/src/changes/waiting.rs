@@ -90,12 +90,8 @@ impl Waiting {
         let goes_on = clock.feed == known.feed;
         let mut kinds = BTreeMap::new();
         if goes_on && clock.seq != known.seq {
-            for row in transaction.table(places::heads(known.seq)).await?.rows()? {
-                let [kind, seq] = &row[..] else {
-                    return Err(Error::Contract("a latest place has other columns"));
-                };
-                kinds.insert(kind.text("kind")?.to_owned(), seq.int("seq")?);
-            }
+            let heads = transaction.rows(places::heads(known.seq)).await?;
+            kinds.extend(heads.into_iter().map(|head| (head.kind, head.seq)));
         }
         transaction.end();
         self.0.send_if_modified(|heads| {

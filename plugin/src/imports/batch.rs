@@ -8,10 +8,9 @@ use super::names::{Names, Resolved, text_of};
 use super::reader::Line;
 use super::report::{Became, Outcome};
 use crate::error::{Error, Fault, FaultKind, Source};
-use crate::model::question::{Check, Page, Shape};
+use crate::model::question::Check;
 use crate::model::record::Record;
 use crate::model::resource::{PartOf, Resource};
-use crate::model::selection::Selection;
 use crate::model::value::{Kind, Value, fold};
 use crate::service::crud;
 use crate::service::hooks::Service;
@@ -391,13 +390,7 @@ pub(super) async fn add_versions(
     if keys.is_empty() || !resource.versioned {
         return Ok(());
     }
-    let shape = Shape::Selected(Selection::default());
-    let page = Page { shape, ..Page::of_these(resource, keys) };
-    let cells = write.transaction.page(&page).await?;
-    let mut versions = HashMap::new();
-    for row in cells.rows()? {
-        versions.insert(resource.key_of(&row)?, resource.version_of(&row)?);
-    }
+    let versions = write.transaction.versions(resource, keys).await?;
     for outcome in outcomes {
         outcome.version = outcome.id.and_then(|id| versions.get(&id).copied().flatten());
     }

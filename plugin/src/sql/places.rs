@@ -10,11 +10,13 @@
 //! microseconds since 1970: the greater of the database's time and the number after the latest place. So
 //! places order changes, and a moment can be looked up in them without an index of its own.
 
+use super::columns::only;
 use super::copy::insert_many;
 use super::dialect::Dialect;
-use super::statement::{Statement, Table};
+use super::row::{Key, Row, Rows, row};
+use super::statement::Statement;
 use crate::model::resource::Resource;
-use crate::model::value::{Kind, Value};
+use crate::model::value::Value;
 
 /// How many rows one statement inserts.
 const AT_ONCE: usize = 512;
@@ -34,31 +36,75 @@ pub struct LatestChange {
     pub created: bool,
 }
 
-/// The last queued change: its entry, if there is one.
-pub fn last_queued() -> Table {
-    Table::new(
-        "SELECT entry AS c0 FROM shop_change_queue ORDER BY entry DESC LIMIT 1",
-        Vec::new(),
-        &[Kind::COUNT],
-    )
+row! {
+    /// A queued change.
+    pub struct Queued {
+        /// Its place in the queue.
+        pub entry: i64,
+        /// The kind of the record.
+        pub kind: String,
+        /// Its key.
+        pub record: i64,
+        /// Whether it has made the record.
+        pub created: bool,
+    }
 }
 
-/// The first queued changes up to an entry: entry, kind, key of the record, whether it has made the record.
-pub fn queued(until: i64, limit: i64) -> Table {
-    const QUEUED: &str = "SELECT entry AS c0, kind AS c1, record AS c2, created AS c3 \
-        FROM shop_change_queue WHERE entry <= ? ORDER BY entry LIMIT ?";
-    let columns = &[Kind::COUNT, Kind::WORD, Kind::COUNT, Kind::Flag];
-    Table::new(QUEUED, vec![vec![Value::Int(until)], vec![Value::Int(limit)]], columns)
+row! {
+    /// A change at its place.
+    pub struct Placed {
+        /// The kind of the record.
+        pub kind: String,
+        /// Its key.
+        pub record: i64,
+        /// The place.
+        pub seq: i64,
+        /// Whether the record does not exist any more.
+        pub deleted: bool,
+        /// The place at which it came to be, or 0.
+        pub created: i64,
+    }
+}
+
+row! {
+    /// The latest place of a kind.
+    pub struct Head {
+        /// The kind.
+        pub kind: String,
+        /// The place.
+        pub seq: i64 = "max(seq)",
+    }
+}
+
+row! {
+    /// The deletion of a record.
+    pub struct Deletion {
+        /// The kind of the record.
+        pub kind: String,
+        /// Its key.
+        pub record: i64,
+        /// The place.
+        pub seq: i64,
+    }
+}
+
+/// The entry of the last queued change, if there is one.
+pub fn last_queued() -> Rows<Key> {
+    const LAST: &str = "SELECT entry AS c0 FROM shop_change_queue ORDER BY entry DESC LIMIT 1";
+    Rows::written(LAST, Vec::new())
+}
+
+/// The first queued changes up to an entry.
+pub fn queued(until: i64, limit: i64) -> Rows<Queued> {
+    const QUEUED: &str = "FROM shop_change_queue WHERE entry <= ? ORDER BY entry LIMIT ?";
+    Rows::select(QUEUED, vec![vec![Value::Int(until)], vec![Value::Int(limit)]])
 }
 
 /// Which of these keys are those of records.
-pub fn existing(resource: &Resource, keys: Vec<i64>) -> Table {
-    let Resource { table, key, fixed, .. } = resource;
-    let only: String =
-        fixed.iter().map(|(column, value)| format!(" AND {column} = {value}")).collect();
+pub fn existing(resource: &Resource, keys: Vec<i64>) -> Rows<Key> {
+    let (Resource { table, key, .. }, only) = (resource, only(resource, ""));
     let text = format!("SELECT {key} AS c0 FROM {table} WHERE {key} IN (?){only}");
-    let keys = keys.into_iter().map(Value::Int).collect();
-    Table::new(text, vec![keys], &[Kind::COUNT])
+    Rows::written(text, vec![keys.into_iter().map(Value::Int).collect()])
 }
 
 /// Gives changes their places. That of a record which was deleted before changes too: it may have been
@@ -130,13 +176,9 @@ pub fn renew(feed: u64, dialect: &Dialect) -> [String; 3] {
     ]
 }
 
-/// The row of the feed: its name, the place at which it began, the latest place, the place up to which
-/// deletions are forgotten, and the one up to which old ones have been looked for.
-pub fn clock() -> Table {
-    const CLOCK: &str = "SELECT feed AS c0, began AS c1, seq AS c2, floor AS c3, swept AS c4 \
-        FROM shop_feed WHERE one = 1";
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT];
-    Table::new(CLOCK, Vec::new(), COLUMNS)
+/// The row of the feed, from which its columns are read.
+pub fn clock<R: Row>() -> Rows<R> {
+    Rows::select("FROM shop_feed WHERE one = 1", Vec::new())
 }
 
 /// Locks the row of the feed; `None` on an engine with one writer at a time.
@@ -150,16 +192,12 @@ pub fn lock_clock(dialect: &Dialect) -> Option<Statement> {
     Some(Statement { text, binds: Vec::new() })
 }
 
-/// The changes after a place, in order: kind, key, place, whether the record is deleted, and the place at which
-/// it came to be, or 0. Of these kinds only, unless there are none.
-pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Table {
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::Flag, Kind::COUNT];
-    const SHOWN: &str =
-        "SELECT kind AS c0, record AS c1, seq AS c2, deleted AS c3, created AS c4 FROM";
+/// The changes after a place, in order; of these kinds only, unless there are none.
+pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Rows<Placed> {
     let (seq, limit) = (Value::Int(seq), Value::Int(limit));
     if kinds.is_empty() {
-        let text = format!("{SHOWN} shop_changes WHERE seq > ? ORDER BY seq LIMIT ?");
-        return Table::new(text, vec![vec![seq], vec![limit]], COLUMNS);
+        const AFTER: &str = "FROM shop_changes WHERE seq > ? ORDER BY seq LIMIT ?";
+        return Rows::select(AFTER, vec![vec![seq], vec![limit]]);
     }
     // A scan of an index for each kind stops at the limit. With one condition on all of them, an engine
     // would sort everything after the place, or read the changes of all others.
@@ -175,7 +213,7 @@ pub fn after(seq: i64, kinds: &[&str], limit: i64) -> Table {
     });
     let each = each.collect::<Vec<_>>().join(" UNION ALL ");
     binds.push(vec![limit]);
-    Table::new(format!("{SHOWN} ({each}) changed ORDER BY c2 LIMIT ?"), binds, COLUMNS)
+    Rows::select(&format!("FROM ({each}) changed ORDER BY seq LIMIT ?"), binds)
 }
 
 /// The latest place of a record.
@@ -197,18 +235,16 @@ pub fn of_nth(kind: &str, from: i64, nth: i64) -> Statement {
 }
 
 /// The latest place of each kind that has changed after a place.
-pub fn heads(seq: i64) -> Table {
-    const HEADS: &str =
-        "SELECT kind AS c0, max(seq) AS c1 FROM shop_changes WHERE seq > ? GROUP BY kind";
-    Table::new(HEADS, vec![vec![Value::Int(seq)]], &[Kind::WORD, Kind::COUNT])
+pub fn heads(seq: i64) -> Rows<Head> {
+    const HEADS: &str = "FROM shop_changes WHERE seq > ? GROUP BY kind";
+    Rows::select(HEADS, vec![vec![Value::Int(seq)]])
 }
 
-/// Deletions up to a place and after another one: kind, key, place.
-pub fn old_deletions(after: i64, until: i64, limit: i64) -> Table {
-    const OLD: &str = "SELECT kind AS c0, record AS c1, seq AS c2 FROM shop_changes \
-        WHERE seq > ? AND seq <= ? AND deleted = 1 ORDER BY seq LIMIT ?";
-    let binds = [after, until, limit].map(|number| vec![Value::Int(number)]).to_vec();
-    Table::new(OLD, binds, &[Kind::WORD, Kind::COUNT, Kind::COUNT])
+/// Deletions up to a place and after another one.
+pub fn old_deletions(after: i64, until: i64, limit: i64) -> Rows<Deletion> {
+    const OLD: &str =
+        "FROM shop_changes WHERE seq > ? AND seq <= ? AND deleted = 1 ORDER BY seq LIMIT ?";
+    Rows::select(OLD, [after, until, limit].map(|number| vec![Value::Int(number)]).to_vec())
 }
 
 /// The number of queued changes, counted up to a limit.

@@ -3,68 +3,144 @@
 
 use super::copy::insert_many;
 use super::dialect::Dialect;
-use super::row::{Key, Rows};
-use super::statement::{Builder, Statement, Table};
+use super::row::{Key, Rows, row};
+use super::statement::{Builder, Statement};
 use super::write::delete_keys;
-use crate::model::resource::Resource;
-use crate::model::value::{Kind, Value};
+use crate::model::value::Value;
 
 /// How many rows one statement inserts.
 const AT_ONCE: usize = 64;
 
-macro_rules! endpoints {
-    ($condition:literal) => {
-        concat!(
-            "SELECT t.shop_webhook_id AS c0, t.version AS c1, t.url AS c2, t.types AS c3, \
-             t.events AS c4, t.payload AS c5, t.user_id AS c6, t.scopes AS c7, p.sealed AS c8, \
-             p.former_sealed AS c9, p.former_until AS c10, p.state AS c11, p.failures AS c12, \
-             p.failing_since AS c13, p.resume_at AS c14, p.mails AS c15, p.feed AS c16, \
-             p.place AS c17 FROM shop_webhooks t \
-             JOIN shop_webhook_places p ON p.webhook_id = t.shop_webhook_id WHERE ",
-            $condition
-        )
-    };
+row! {
+    /// A webhook, with what its sender needs.
+    pub struct Webhook {
+        /// Its key.
+        pub id: i64 = "t.shop_webhook_id",
+        /// Its version.
+        pub version: i64 = "t.version",
+        /// Where it sends.
+        pub url: String = "t.url",
+        /// The types that it wants, with commas between them.
+        pub types: String = "t.types",
+        /// The events that it wants, likewise.
+        pub events: String = "t.events",
+        /// Whether messages have the record.
+        pub payload: String = "t.payload",
+        /// Whose rights it has.
+        pub user: i64 = "t.user_id",
+        /// The scopes that limit these.
+        pub scopes: String = "t.scopes",
+        /// The secret, encrypted.
+        pub sealed: String = "p.sealed",
+        /// The one before it.
+        pub former_sealed: String = "p.former_sealed",
+        /// Until when that one signs too.
+        pub former_until: i64 = "p.former_until",
+        /// How it is.
+        pub state: String = "p.state",
+        /// How often it has failed in a row.
+        pub failures: i64 = "p.failures",
+        /// Since when, or 0.
+        pub failing_since: i64 = "p.failing_since",
+        /// When it is tried again.
+        pub resume_at: i64 = "p.resume_at",
+        /// How many mails its user got.
+        pub mails: i64 = "p.mails",
+        /// The feed in which it has its place.
+        pub feed: String = "p.feed",
+        /// The place.
+        pub place: i64 = "p.place",
+    }
 }
 
-const ENDPOINT: &[Kind] = &[
-    Kind::COUNT,
-    Kind::COUNT,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::COUNT,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::WORD,
-    Kind::COUNT,
-    Kind::WORD,
-    Kind::COUNT,
-    Kind::COUNT,
-    Kind::COUNT,
-    Kind::COUNT,
-    Kind::WORD,
-    Kind::COUNT,
-];
-
-/// All webhooks that are enabled, with what their sender needs.
-pub fn endpoints() -> Table {
-    Table::new(endpoints!("t.enabled = 1 ORDER BY c0"), Vec::new(), ENDPOINT)
+row! {
+    /// What shows whether anything is to be sent.
+    pub struct Overview {
+        /// The feed.
+        pub feed: String = "f.feed",
+        /// Its latest place.
+        pub seq: i64 = "f.seq",
+        /// The place up to which deletions are forgotten.
+        pub floor: i64 = "f.floor",
+        /// A webhook that is enabled.
+        pub webhook: Option<i64> = "t.shop_webhook_id",
+        /// Its version.
+        pub version: Option<i64> = "t.version",
+    }
 }
 
-/// The webhook with this key, with what its sender needs.
-pub fn endpoint(id: i64) -> Table {
-    Table::new(endpoints!("t.shop_webhook_id = ?"), vec![vec![Value::Int(id)]], ENDPOINT)
+row! {
+    /// How a webhook is.
+    pub struct Condition {
+        /// Its key.
+        pub id: i64 = "t.shop_webhook_id",
+        /// Where it sends.
+        pub url: String = "t.url",
+        /// Its state.
+        pub state: String = "p.state",
+        /// Since when it fails, or 0.
+        pub failing_since: i64 = "p.failing_since",
+        /// Why it last failed.
+        pub last_failure: String = "p.last_failure",
+        /// How far it is behind.
+        pub behind: i64 = BEHIND,
+        /// The place of the first change that it has yet to tell of.
+        pub next: Option<i64> = "(SELECT c.seq FROM shop_changes c WHERE c.seq > p.place \
+            AND (t.types = '' OR ',' || t.types || ',' LIKE '%,' || c.kind || ',%') \
+            ORDER BY c.seq LIMIT 1)",
+        /// That of the first one that has failed.
+        pub failed: Option<i64> = "(SELECT min(r.seq) FROM shop_webhook_retries r \
+            WHERE r.webhook_id = t.shop_webhook_id)",
+    }
 }
 
-/// What shows whether anything is to be sent: for each webhook that is enabled, its key and its version, after the
-/// feed, its latest place and the one up to which deletions are forgotten. One row without a key if there is none.
-pub fn overview() -> Table {
-    const OVERVIEW: &str = "SELECT f.feed AS c0, f.seq AS c1, f.floor AS c2, \
-        t.shop_webhook_id AS c3, t.version AS c4 FROM shop_feed f \
-        LEFT JOIN shop_webhooks t ON t.enabled = 1 WHERE f.one = 1 ORDER BY c3";
-    const COLUMNS: &[Kind] = &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::COUNT, Kind::COUNT];
-    Table::new(OVERVIEW, Vec::new(), COLUMNS)
+row! {
+    /// When the first failed event of a webhook is due again.
+    pub struct Due {
+        /// The webhook.
+        pub webhook_id: i64,
+        /// In seconds since 1970.
+        pub due_at: i64 = "min(due_at)",
+    }
+}
+
+row! {
+    /// A failed event.
+    pub struct Retry {
+        /// The type of its record.
+        pub kind: String,
+        /// The key of its record.
+        pub record: i64,
+        /// The place of the change.
+        pub seq: i64,
+        /// What has happened.
+        pub event: String,
+        /// How often it was sent.
+        pub attempts: i64,
+        /// When it is due again, in seconds since 1970.
+        pub due_at: i64,
+    }
+}
+
+/// A webhook and what its sender writes of it.
+const WEBHOOKS: &str = "FROM shop_webhooks t \
+    JOIN shop_webhook_places p ON p.webhook_id = t.shop_webhook_id WHERE";
+
+/// All webhooks that are enabled.
+pub fn enabled() -> Rows<Webhook> {
+    Rows::select(&format!("{WEBHOOKS} t.enabled = 1 ORDER BY t.shop_webhook_id"), Vec::new())
+}
+
+/// The webhook with this key.
+pub fn with_key(id: i64) -> Rows<Webhook> {
+    Rows::select(&format!("{WEBHOOKS} t.shop_webhook_id = ?"), vec![vec![Value::Int(id)]])
+}
+
+/// What shows whether anything is to be sent: a row for each webhook that is enabled, or one without a webhook.
+pub fn overview() -> Rows<Overview> {
+    const OVERVIEW: &str = "FROM shop_feed f LEFT JOIN shop_webhooks t ON t.enabled = 1 \
+        WHERE f.one = 1 ORDER BY t.shop_webhook_id";
+    Rows::select(OVERVIEW, Vec::new())
 }
 
 /// How many changes of its types are after the place of a webhook, counted up to a limit: an expression on its table,
@@ -75,47 +151,21 @@ pub const BEHIND: &str = "(SELECT count(*) FROM shop_webhook_places w, shop_chan
     ORDER BY s.seq LIMIT 1 OFFSET 10000), 9223372036854775807) \
     AND (t.types = '' OR ',' || t.types || ',' LIKE '%,' || c.kind || ',%'))";
 
-/// How each webhook is that is enabled or was disabled by failures: key, address, state, since when it fails or 0, why
-/// it last failed, how far it is behind, and the place of the oldest change that it has yet to tell of, or nothing.
-pub fn conditions() -> Table {
-    const COLUMNS: &[Kind] = &[
-        Kind::COUNT,
-        Kind::WORD,
-        Kind::WORD,
-        Kind::COUNT,
-        Kind::WORD,
-        Kind::COUNT,
-        Kind::COUNT,
-        Kind::COUNT,
-    ];
-    let text = format!(
-        "SELECT t.shop_webhook_id AS c0, t.url AS c1, p.state AS c2, p.failing_since AS c3, \
-         p.last_failure AS c4, {BEHIND} AS c5, (SELECT c.seq FROM shop_changes c \
-         WHERE c.seq > p.place AND (t.types = '' OR ',' || t.types || ',' LIKE '%,' || c.kind || ',%') \
-         ORDER BY c.seq LIMIT 1) AS c6, \
-         (SELECT min(r.seq) FROM shop_webhook_retries r WHERE r.webhook_id = t.shop_webhook_id) AS c7 \
-         FROM shop_webhooks t JOIN shop_webhook_places p ON p.webhook_id = t.shop_webhook_id \
-         WHERE t.enabled = 1 OR p.disabled_reason <> 'request' ORDER BY c0"
-    );
-    Table::new(text, Vec::new(), COLUMNS)
+/// How each webhook is that is enabled or was disabled by failures.
+pub fn conditions() -> Rows<Condition> {
+    let which = "t.enabled = 1 OR p.disabled_reason <> 'request' ORDER BY t.shop_webhook_id";
+    Rows::select(&format!("{WEBHOOKS} {which}"), Vec::new())
 }
 
 /// When the first failed event of each webhook is due again.
-pub fn due() -> Table {
-    const DUE: &str = "SELECT webhook_id AS c0, min(due_at) AS c1 FROM shop_webhook_retries \
-        GROUP BY webhook_id";
-    Table::new(DUE, Vec::new(), &[Kind::COUNT, Kind::COUNT])
+pub fn due() -> Rows<Due> {
+    Rows::select("FROM shop_webhook_retries GROUP BY webhook_id", Vec::new())
 }
 
-/// The failed events of a webhook, the one that is due first first: type, key, place, event, attempts, and when it is
-/// due.
-pub fn retries(id: i64) -> Table {
-    const RETRIES: &str = "SELECT kind AS c0, record AS c1, seq AS c2, event AS c3, \
-        attempts AS c4, due_at AS c5 FROM shop_webhook_retries WHERE webhook_id = ? \
-        ORDER BY due_at, seq";
-    const COLUMNS: &[Kind] =
-        &[Kind::WORD, Kind::COUNT, Kind::COUNT, Kind::WORD, Kind::COUNT, Kind::COUNT];
-    Table::new(RETRIES, vec![vec![Value::Int(id)]], COLUMNS)
+/// The failed events of a webhook, the one that is due first first.
+pub fn retries(id: i64) -> Rows<Retry> {
+    const RETRIES: &str = "FROM shop_webhook_retries WHERE webhook_id = ? ORDER BY due_at, seq";
+    Rows::select(RETRIES, vec![vec![Value::Int(id)]])
 }
 
 /// Removes the failed events about these records of a type.
@@ -190,14 +240,4 @@ pub fn old_deliveries(before: Value, limit: i64) -> Rows<Key> {
 /// Removes these attempts.
 pub fn remove_deliveries_of(keys: Vec<i64>, dialect: &Dialect) -> Statement {
     delete_keys("shop_webhook_deliveries", "shop_webhook_delivery_id", keys, dialect)
-}
-
-/// The versions of those of these records that exist: key, version.
-pub fn versions(resource: &Resource, keys: Vec<i64>) -> Table {
-    let Resource { table, key, fixed, .. } = resource;
-    let only: String =
-        fixed.iter().map(|(column, value)| format!(" AND {column} = {value}")).collect();
-    let text = format!("SELECT {key} AS c0, version AS c1 FROM {table} WHERE {key} IN (?){only}");
-    let keys = keys.into_iter().map(Value::Int).collect();
-    Table::new(text, vec![keys], &[Kind::COUNT, Kind::COUNT])
 }

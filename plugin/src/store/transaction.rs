@@ -1,5 +1,6 @@
 //! Transactions, and the repetition of work after conflicts. Independent of engines.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +15,9 @@ use super::pools::Access;
 use super::ready::PATIENCE;
 use super::session::Session;
 use crate::error::{Error, chain};
-use crate::model::question::Page;
+use crate::model::question::{Page, Shape};
 use crate::model::resource::Resource;
+use crate::model::selection::Selection;
 use crate::model::value::Kind;
 use crate::sql::approach::Approach;
 use crate::sql::dialect::Dialect;
@@ -145,6 +147,18 @@ impl Transaction {
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
         let done = self.session.page(page).await;
         self.explained(done).await
+    }
+
+    /// The versions of those of the records with these keys that exist.
+    pub async fn versions(
+        &mut self,
+        resource: &'static Resource,
+        keys: Vec<i64>,
+    ) -> Result<HashMap<i64, Option<i64>>, Error> {
+        let shape = Shape::Selected(Selection::default());
+        let cells = self.page(&Page { shape, ..Page::of_these(resource, keys) }).await?;
+        let version = |row: &Vec<_>| Ok((resource.key_of(row)?, resource.version_of(row)?));
+        cells.rows()?.iter().map(version).collect()
     }
 
     /// Finds out how a page would be read.

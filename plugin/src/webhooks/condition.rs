@@ -28,25 +28,17 @@ pub(crate) struct Condition {
 
 /// How all webhooks are that somebody has to look at, or that send.
 pub(crate) async fn conditions(store: &Store) -> Result<Vec<Condition>, Error> {
-    let cells = store.table(webhooks::conditions()).await?;
-    let mut conditions = Vec::new();
-    for row in cells.rows()? {
-        let [id, url, state, since, why, behind, next, failed] = &row[..] else {
-            return Err(Error::Contract("the condition of a webhook has other columns"));
-        };
-        let since = since.int("failing_since")?;
-        let places = [next.optional_int("seq")?, failed.optional_int("seq")?];
-        conditions.push(Condition {
-            id: id.int("shop_webhook_id")?,
-            url: url.text("url")?.to_owned(),
-            state: state.text("state")?.to_owned(),
-            failing_since: (since > 0).then(|| moment_at(since)),
-            last_failure: why.text("last_failure")?.to_owned(),
-            behind: behind.int("behind")?,
-            oldest: places.into_iter().flatten().min().map(moment_of),
-        });
-    }
-    Ok(conditions)
+    let rows = store.rows(webhooks::conditions()).await?;
+    let conditions = rows.into_iter().map(|row| Condition {
+        id: row.id,
+        url: row.url,
+        state: row.state,
+        failing_since: (row.failing_since > 0).then(|| moment_at(row.failing_since)),
+        last_failure: row.last_failure,
+        behind: row.behind,
+        oldest: [row.next, row.failed].into_iter().flatten().min().map(moment_of),
+    });
+    Ok(conditions.collect())
 }
 
 /// The metrics of webhooks.

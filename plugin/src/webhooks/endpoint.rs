@@ -7,8 +7,9 @@ use super::attempts::{Health, Reason, State};
 use crate::changes::Clock;
 use crate::error::Error;
 use crate::model::field::{Handle, choice, text, user, words};
-use crate::model::value::{Cell, Value};
-use crate::sql::{self, Statement, webhooks};
+use crate::model::value::Value;
+use crate::sql::webhooks::{self, Webhook};
+use crate::sql::{self, Statement};
 use crate::store::{self, Store, Transaction};
 
 /// The kind of the resource that shows them.
@@ -73,13 +74,7 @@ pub(super) struct Step<'a> {
 impl Endpoint {
     /// Those that are enabled, in the order of their keys.
     pub(super) async fn all(store: &Store) -> Result<Vec<Self>, Error> {
-        store
-            .table(webhooks::endpoints())
-            .await?
-            .rows()?
-            .iter()
-            .map(|row| Self::of_row(row))
-            .collect()
+        store.rows(webhooks::enabled()).await?.into_iter().map(Self::of_row).collect()
     }
 
     /// The one with this key, if it exists, enabled or not.
@@ -87,37 +82,31 @@ impl Endpoint {
         id: i64,
         transaction: &mut Transaction,
     ) -> Result<Option<Self>, Error> {
-        let cells = transaction.table(webhooks::endpoint(id)).await?;
-        cells.rows()?.first().map(|row| Self::of_row(row)).transpose()
+        transaction.rows(webhooks::with_key(id)).await?.pop().map(Self::of_row).transpose()
     }
 
-    fn of_row(row: &[Cell<'_>]) -> Result<Self, Error> {
-        let number = |at: usize, name| row.get(at).unwrap_or(&Cell::Null).int(name);
-        let text = |at: usize, name| {
-            Ok::<_, Error>(row.get(at).unwrap_or(&Cell::Null).text(name)?.to_owned())
-        };
-        let state = text(11, "state")?;
+    fn of_row(row: Webhook) -> Result<Self, Error> {
+        let state = State::named(&row.state);
         Ok(Self {
-            id: number(0, "shop_webhook_id")?,
-            version: number(1, "version")?,
-            url: text(2, "url")?,
-            types: list(&text(3, "types")?),
-            events: list(&text(4, "events")?),
-            is_full: text(5, "payload")? == FULL,
-            user: number(6, "user_id")?,
-            scopes: text(7, "scopes")?,
-            sealed: text(8, "sealed")?,
-            former_sealed: text(9, "former_sealed")?,
-            former_until: number(10, "former_until")?,
+            id: row.id,
+            version: row.version,
+            url: row.url,
+            types: list(&row.types),
+            events: list(&row.events),
+            is_full: row.payload == FULL,
+            user: row.user,
+            scopes: row.scopes,
+            sealed: row.sealed,
+            former_sealed: row.former_sealed,
+            former_until: row.former_until,
             health: Health {
-                state: State::named(&state)
-                    .ok_or(Error::Contract("a webhook has a state that is not known"))?,
-                failures: number(12, "failures")?,
-                failing_since: number(13, "failing_since")?,
-                resume_at: number(14, "resume_at")?,
-                mails: number(15, "mails")?,
+                state: state.ok_or(Error::Contract("a webhook has a state that is not known"))?,
+                failures: row.failures,
+                failing_since: row.failing_since,
+                resume_at: row.resume_at,
+                mails: row.mails,
             },
-            place: Place { feed: text(16, "feed")?, seq: number(17, "place")? },
+            place: Place { feed: row.feed, seq: row.place },
         })
     }
 

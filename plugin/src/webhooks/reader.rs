@@ -15,7 +15,8 @@ use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::model::value::Cell;
 use crate::service::call::Shop;
-use crate::sql::{places, webhooks};
+use crate::sql::places::{self, Placed};
+use crate::sql::webhooks;
 use crate::store::Transaction;
 use crate::wire::document;
 use crate::wire::object::{LinkBase, record_path};
@@ -179,21 +180,16 @@ async fn retries(
     registry: Registry,
     transaction: &mut Transaction,
 ) -> Result<Vec<Retry>, Error> {
-    let cells = transaction.table(webhooks::retries(id)).await?;
-    let mut retries = Vec::new();
-    for row in cells.rows()? {
-        let [kind, record, seq, event, attempts, due_at] = &row[..] else {
-            return Err(Error::Contract("a failed event has other columns"));
-        };
-        let kind = kind.text("kind")?;
-        // A later version of the store may have had others.
-        let known = if kind == SHOP { Some(SHOP) } else { registry.find(kind).map(|of| of.kind) };
-        let (Some(kind), Some(what)) = (known, What::named(event.text("event")?)) else { continue };
-        let (record, seq) = (record.int("record")?, seq.int("seq")?);
-        let event = Event { kind, record, seq, what, attempts: attempts.int("attempts")? };
-        retries.push(Retry { event, due_at: due_at.int("due_at")? });
-    }
-    Ok(retries)
+    let rows = transaction.rows(webhooks::retries(id)).await?;
+    // A later version of the store may have had others.
+    let retries = rows.into_iter().filter_map(|row| {
+        let known = registry.find(&row.kind).map(|of| of.kind);
+        let kind = if row.kind == SHOP { Some(SHOP) } else { known }?;
+        let webhooks::Retry { record, seq, attempts, due_at, .. } = row;
+        let event = Event { kind, record, seq, what: What::named(&row.event)?, attempts };
+        Some(Retry { event, due_at })
+    });
+    Ok(retries.collect())
 }
 
 /// The events after the place of a webhook, which moves on.
@@ -208,28 +204,20 @@ async fn follow(
     let names: Vec<&str> = kinds.iter().map(|of| of.kind).collect();
     let from = endpoint.place.seq;
     let limit = i64::try_from(room).unwrap_or(i64::MAX);
-    let cells = transaction.table(places::after(from, &names, limit)).await?;
-    let rows = cells.rows()?;
+    let rows = transaction.rows(places::after(from, &names, limit)).await?;
     let mut events = Vec::new();
     let mut latest = clock.seq;
     batch.has_more = rows.len() >= room;
     batch.moves = !rows.is_empty();
-    for row in &rows {
-        let [kind, record, seq, deleted, created] = &row[..] else {
-            return Err(Error::Contract("a change has other columns"));
-        };
-        let (record, seq) = (record.int("record")?, seq.int("seq")?);
+    for Placed { kind, record, seq, deleted, created } in rows {
         if batch.has_more {
             latest = seq;
         }
-        let what = if deleted.int("deleted")? != 0 {
-            What::Deleted
-        } else if created.int("created")? > from {
-            What::Created
-        } else {
-            What::Updated
+        let what = match deleted {
+            true => What::Deleted,
+            false if created > from => What::Created,
+            false => What::Updated,
         };
-        let kind = kind.text("kind")?;
         let Some(resource) = kinds.iter().find(|of| of.kind == kind) else { continue };
         if endpoint.wants_event(what.name()) {
             events.push(Event { kind: resource.kind, record, seq, what, attempts: 0 });
@@ -255,14 +243,9 @@ async fn contents(
     let mut contents = HashMap::new();
     for (kind, keys) in keys {
         let Some(resource) = shop.registry.find(kind) else { continue };
-        let cells = transaction.table(webhooks::versions(resource, keys)).await?;
-        for row in cells.rows()? {
-            let [key, version] = &row[..] else {
-                return Err(Error::Contract("a version has other columns"));
-            };
-            let key = key.int(resource.key)?;
+        for (key, version) in transaction.versions(resource, keys).await? {
             let content = Content {
-                version: Some(version.int("version")?),
+                version,
                 path: Some(record_path(resource, key, &shop.root)),
                 record: Record::Unwanted,
             };

@@ -18,7 +18,8 @@ use super::outcome::Counts;
 use super::round::{self, Now, Round};
 use crate::error::{Error, chain};
 use crate::service::call::Shop;
-use crate::sql::{places, webhooks};
+use crate::sql::places;
+use crate::sql::webhooks::{self, Overview};
 
 /// How often the database is asked for what other hosts have written.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -177,19 +178,11 @@ struct Shift<'a> {
 impl Shift<'_> {
     /// Looks at what has changed. Returns whether there is any webhook that is enabled.
     async fn look(&mut self) -> Result<bool, Error> {
-        let cells = self.shop.store.table(webhooks::overview()).await?;
-        let rows = cells.rows()?;
-        let (mut versions, mut clock) = (Vec::with_capacity(rows.len()), None);
-        for row in &rows {
-            let [feed, seq, floor, id, version] = &row[..] else {
-                return Err(Error::Contract("a row of the overview has other columns"));
-            };
-            clock = Some((feed.text("feed")?.to_owned(), seq.int("seq")?, floor.int("floor")?));
-            if let Some(id) = id.optional_int("shop_webhook_id")? {
-                versions.push((id, version.int("version")?));
-            }
-        }
-        let (feed, seq, floor) = clock.ok_or(Error::Contract("the feed of changes has no row"))?;
+        let mut rows = self.shop.store.rows(webhooks::overview()).await?;
+        let versions: Vec<(i64, i64)> =
+            rows.iter().filter_map(|row| row.webhook.zip(row.version)).collect();
+        let clock = rows.pop().ok_or(Error::Contract("the feed of changes has no row"))?;
+        let Overview { feed, seq, floor, .. } = clock;
         if versions.is_empty() && self.rounds.is_empty() {
             return Ok(false);
         }
@@ -202,12 +195,8 @@ impl Shift<'_> {
         if feed != self.heads.feed {
             self.heads = Heads { feed, seq, floor, since: seq, kinds: HashMap::new() };
         } else if seq != self.heads.seq {
-            for row in self.shop.store.table(places::heads(self.heads.seq)).await?.rows()? {
-                let [kind, latest] = &row[..] else {
-                    return Err(Error::Contract("a latest place has other columns"));
-                };
-                self.heads.kinds.insert(kind.text("kind")?.to_owned(), latest.int("seq")?);
-            }
+            let heads = self.shop.store.rows(places::heads(self.heads.seq)).await?;
+            self.heads.kinds.extend(heads.into_iter().map(|head| (head.kind, head.seq)));
             self.heads.seq = seq;
         }
         Ok(true)
@@ -217,13 +206,8 @@ impl Shift<'_> {
     async fn read_all(&mut self) -> Result<(), Error> {
         let mut transaction = self.shop.store.begin_read().await?;
         self.now = Now::of(transaction.seconds().await?);
-        let mut due = HashMap::new();
-        for row in transaction.table(webhooks::due()).await?.rows()? {
-            let [id, due_at] = &row[..] else {
-                return Err(Error::Contract("a failed event has other columns"));
-            };
-            due.insert(id.int("webhook_id")?, due_at.int("due_at")?);
-        }
+        let due = transaction.rows(webhooks::due()).await?.into_iter();
+        let due: HashMap<i64, i64> = due.map(|of| (of.webhook_id, of.due_at)).collect();
         transaction.end();
         let mut before = std::mem::take(&mut self.known);
         for endpoint in Endpoint::all(&self.shop.store).await? {
