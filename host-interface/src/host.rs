@@ -1,5 +1,6 @@
 //! What a host offers to its plugins.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -334,17 +335,17 @@ impl Progress for Listener {
 
 /// The input of sealing and of its reverse.
 #[derive(Serialize, Deserialize)]
-struct Sealing {
-    bound_to: String,
-    text: String,
+struct Sealing<'a> {
+    bound_to: Cow<'a, str>,
+    text: Cow<'a, str>,
 }
 
 /// The input of [`Host::missing_scope`].
 #[derive(Serialize, Deserialize)]
-struct Scoped {
-    scopes: String,
-    action: String,
-    asset: String,
+struct Scoped<'a> {
+    scopes: Cow<'a, str>,
+    action: Cow<'a, str>,
+    asset: Cow<'a, str>,
 }
 
 /// A caller with the scopes of a token that is not there.
@@ -365,7 +366,7 @@ impl Principal for Within {
 
     fn may(&self, action: &str, asset: &str) -> Result<(), Denial> {
         self.caller.may(action, asset)?;
-        let (scopes, action, asset) = (self.scopes.clone(), action.into(), asset.into());
+        let (scopes, action, asset) = (self.scopes.as_str().into(), action.into(), asset.into());
         let missing = self.host.ask_json(name::MISSING_SCOPE, &Scoped { scopes, action, asset });
         match missing {
             Ok(missing) if missing.is_empty() => Ok(()),

@@ -8,7 +8,6 @@ use time::Duration;
 
 use super::attempts::{Consequence, Health, Reason};
 use super::endpoint::{Endpoint, Place, Step, moment_at};
-use super::event::Event;
 use super::outcome::{Attempt, Counts, Fate};
 use super::reader::{Batch, Due};
 use crate::changes::place_of;
@@ -123,9 +122,7 @@ pub(super) async fn note_test(
         let mut transaction = store.begin().await?;
         let is_noted = write_test(endpoint, health, attempt, &mut transaction).await?;
         // One that was removed meanwhile has no attempts.
-        let row = is_noted
-            .then(|| Attempt { due: None, ..attempt.clone() }.row(endpoint.id, &Event::test()));
-        let rows = row.into_iter().collect();
+        let rows = is_noted.then(|| attempt.row_of_test(endpoint.id)).into_iter().collect();
         for statement in webhooks::add_deliveries(rows, transaction.dialect()) {
             transaction.execute(statement).await?;
         }

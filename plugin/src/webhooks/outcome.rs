@@ -100,6 +100,11 @@ impl Attempt {
         }
     }
 
+    /// The row of a test, which is not tried again.
+    pub(super) fn row_of_test(&self, webhook: i64) -> [Value; 10] {
+        Self { due: None, ..self.clone() }.row(webhook, &Event::test())
+    }
+
     /// The row of the attempt.
     pub(super) fn row(&self, webhook: i64, event: &Event) -> [Value; 10] {
         let (kind, record) = match event.about() {

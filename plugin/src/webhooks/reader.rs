@@ -52,6 +52,23 @@ pub(super) struct Batch {
     pub(super) next_due: Option<i64>,
 }
 
+impl Batch {
+    /// One without events, at this place, whose feed has been looked through so far.
+    fn empty(place: Place, seen: i64) -> Self {
+        Self {
+            due: Vec::new(),
+            place,
+            moves: false,
+            seen,
+            has_more: false,
+            is_blocked: false,
+            starts_over: false,
+            obsolete: Vec::new(),
+            next_due: None,
+        }
+    }
+}
+
 /// An event that is to be sent.
 #[derive(Debug)]
 pub(super) struct Due {
@@ -85,17 +102,7 @@ pub(super) async fn read(
         return Ok(start_over(clock));
     }
     let retries = retries(endpoint.id, shop.registry, &mut transaction).await?;
-    let mut batch = Batch {
-        due: Vec::new(),
-        place: endpoint.place.clone(),
-        moves: false,
-        seen: clock.seq,
-        has_more: false,
-        is_blocked: false,
-        starts_over: false,
-        obsolete: Vec::new(),
-        next_due: None,
-    };
+    let mut batch = Batch::empty(endpoint.place.clone(), clock.seq);
     let most = if endpoint.is_full { FULL_PAGE } else { PAGE };
     let room = match (only_one, retries.is_empty()) {
         (true, true) => 1,
@@ -163,14 +170,9 @@ fn start_over(clock: Clock) -> Batch {
     let event = Event::resync(seq);
     Batch {
         due: vec![Due { event, content: Content::default(), is_new: true, is_noted: false }],
-        place: Place { feed, seq },
         moves: true,
-        seen: seq,
-        has_more: false,
-        is_blocked: false,
         starts_over: true,
-        obsolete: Vec::new(),
-        next_due: None,
+        ..Batch::empty(Place { feed, seq }, seq)
     }
 }
 
