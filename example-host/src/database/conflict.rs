@@ -1,13 +1,18 @@
 //! Retrying changes that the database refuses because of concurrent ones.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::mysql::MySqlDatabaseError;
 
 use crate::base::error::Error;
 
-/// The maximum number of attempts at a change.
-const ATTEMPTS: u32 = 8;
+use super::connection::TIMEOUT;
+
+/// For how long a start repeats its changes: hosts that serve write all the time, and each of them has its
+/// turn before.
+const START: Duration = Duration::from_secs(60);
+/// The longest pause before another attempt.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Runs work in a transaction, which is committed if the work returns `Ok`.
 ///
@@ -18,8 +23,15 @@ const ATTEMPTS: u32 = 8;
 /// This is a macro because the compiler cannot prove that the future of a closure with borrowed
 /// arguments is `Send`.
 macro_rules! transact {
-    ($database:expr, |$transaction:ident| $work:expr) => {{
-        let mut attempts = $crate::database::conflict::Attempts::default();
+    ($database:expr, |$transaction:ident| $work:expr) => {
+        $crate::database::conflict::transact!(
+            $database,
+            $crate::database::conflict::Attempts::of_a_request(),
+            |$transaction| $work
+        )
+    };
+    ($database:expr, $attempts:expr, |$transaction:ident| $work:expr) => {{
+        let mut attempts = $attempts;
         loop {
             let attempt: Result<_, $crate::base::error::Error> = async {
                 let mut connection = $database.begin_write().await?;
@@ -37,25 +49,39 @@ macro_rules! transact {
 }
 pub(crate) use transact;
 
-/// The number of attempts at a change so far.
-#[derive(Default)]
-pub(crate) struct Attempts(u32);
+/// The attempts at a change so far, and until when there may be others.
+pub(crate) struct Attempts {
+    count: u32,
+    until: Instant,
+}
 
 impl Attempts {
+    /// Those of a request, which somebody waits for.
+    pub(crate) fn of_a_request() -> Self {
+        Self { count: 0, until: Instant::now() + TIMEOUT }
+    }
+
+    /// Those of a start.
+    pub(crate) fn of_a_start() -> Self {
+        Self { count: 0, until: Instant::now() + START }
+    }
+
     /// Whether to try again; waits before it returns, so that the other change can finish.
     pub(crate) async fn another(&mut self, error: &Error) -> bool {
-        self.0 += 1;
-        if self.0 >= ATTEMPTS || !is_conflict(error) {
+        if Instant::now() >= self.until || !is_conflict(error) {
             return false;
         }
-        tracing::debug!(%error, attempt = self.0, "retrying a change");
-        tokio::time::sleep(Duration::from_millis(10) * (1 << self.0)).await;
+        self.count += 1;
+        tracing::debug!(%error, attempt = self.count, "retrying a change");
+        let pause = Duration::from_millis(10) * (1 << self.count.min(10));
+        tokio::time::sleep(pause.min(LONGEST_PAUSE)).await;
         true
     }
 }
 
 /// Whether the database rolled a change back because of a concurrent one, so that a retry may
-/// succeed: a deadlock, a serialisation failure, or a failed certification in a cluster.
+/// succeed: a deadlock, a serialisation failure, a failed certification in a cluster, or a lock that others
+/// held for too long.
 fn is_conflict(error: &Error) -> bool {
     let Error::Database(error) = error else { return false };
     refused_for_others(error)
@@ -69,5 +95,5 @@ pub(super) fn refused_for_others(error: &sqlx::Error) -> bool {
         // and a missing savepoint, because the transaction was rolled back.
         return matches!(error.number(), 1205 | 1213 | 1020 | 1305);
     }
-    matches!(error.code().as_deref(), Some("40001" | "40P01"))
+    matches!(error.code().as_deref(), Some("40001" | "40P01" | "55P03"))
 }

@@ -26,6 +26,8 @@ const CONNECTIONS: u32 = 8;
 
 /// The time limit for checking that an idle connection still works.
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time limit for a lock, which is less than that of its statement.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The pools.
 ///
@@ -229,11 +231,13 @@ async fn answers(connection: &mut impl sqlx::Connection) -> Result<bool, sqlx::E
 }
 
 /// Lets the server end statements that nothing waits for any more. Not every server can check whether the
-/// connection is still open.
+/// connection is still open. One that waits for a lock ends first, with an error of its own, because it can be
+/// repeated.
 async fn bounded(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let session = format!(
-        "SET statement_timeout = {}; DO $$ BEGIN SET client_connection_check_interval = 500; \
+        "SET lock_timeout = {}; SET statement_timeout = {}; DO $$ BEGIN SET client_connection_check_interval = 500; \
          EXCEPTION WHEN OTHERS THEN NULL; END $$",
+        LOCK_TIMEOUT.as_millis(),
         TIMEOUT.as_millis()
     );
     connection.execute(sqlx::raw_sql(AssertSqlSafe(session))).await.map(drop)
@@ -249,7 +253,7 @@ async fn strict(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Erro
     let limits = format!(
         "SET SESSION innodb_lock_wait_timeout = {} /*M!100100 , max_statement_time = {} */ \
          /*!50708 , max_execution_time = {} */",
-        TIMEOUT.as_secs(),
+        LOCK_TIMEOUT.as_secs(),
         TIMEOUT.as_secs(),
         TIMEOUT.as_millis()
     );

@@ -38,7 +38,7 @@ use crate::base::database_url::DatabaseUrl;
 use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
-use crate::database::{Database, sql, transact};
+use crate::database::{Attempts, Database, sql, transact};
 use crate::deliver::Sender;
 use crate::extensions::commands::{self as declared, DeclaredCommand};
 use crate::extensions::registry;
@@ -508,7 +508,9 @@ async fn install(
     let failures = failures.unless_all(extensions.iter().all(Option::is_none))?;
     let installed = extensions.iter().flatten().map(Extension::name);
     let files = with_files(databases.host(), installed);
-    transact!(state.database(), |transaction| registry::note_files(transaction, &files).await)?;
+    transact!(state.database(), Attempts::of_a_start(), |transaction| {
+        registry::note_files(transaction, &files).await
+    })?;
     let listeners = extensions.iter().flatten();
     let listeners =
         listeners.map(|of| Listener::new(of.name(), &of.description().events, of.plugin()));
@@ -527,7 +529,7 @@ async fn register(
     databases: &Databases,
     actor: Option<&Actor>,
 ) -> Result<(), Error> {
-    transact!(state.database(), |transaction| {
+    transact!(state.database(), Attempts::of_a_start(), |transaction| {
         let mut changed = registry::register_built_in(transaction).await?;
         for description in state.descriptions() {
             let registration = registry::register(transaction, description).await?;

@@ -78,6 +78,23 @@ async fn of_forty_starts_at_once_on_a_new_file_none_fails() {
     }
 }
 
+/// Hosts under load write all the time, and a start has to wait for its turn longer than a request may.
+#[tokio::test]
+#[cfg_attr(engine = "sqlite", ignore = "a site in a file has no other hosts")]
+async fn a_start_waits_for_those_who_write() {
+    let place = Place::of_the_fixture();
+    place.run("user list").await;
+    let start = async {
+        let starting = tokio::spawn(place.call("group list").finish());
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert!(!starting.is_finished(), "it has neither ended nor gone on");
+        starting
+    };
+    let lock = "SELECT revision FROM host_state WHERE id = 1 FOR UPDATE";
+    let starting = place.database.during(&[lock], start).await;
+    assert_eq!(starting.await.unwrap().succeeds().lines().count(), 5);
+}
+
 #[tokio::test]
 async fn every_host_follows_changes_of_another_process() {
     let place = Place::of_the_fixture();
