@@ -32,10 +32,7 @@ impl Form {
     /// Prints the rows of a list.
     pub(super) fn print<R: Row>(self, rows: impl IntoIterator<Item = R>) -> Result<(), Failure> {
         let rows: Result<Vec<Value>, _> = rows.into_iter().map(serde_json::to_value).collect();
-        match self.json {
-            true => print(array(&rows?)),
-            false => print(rows?.iter().map(line::<R>)),
-        }
+        if self.json { print(array(&rows?)) } else { print(rows?.iter().map(line::<R>)) }
     }
 }
 

@@ -15,9 +15,9 @@ mod start;
 mod statement;
 mod tables;
 
+pub(crate) use self::conflict::{Attempts, transact};
 pub(crate) use self::connection::Connection;
 pub(crate) use self::pools::Database;
 pub(crate) use self::row::{row, select};
 pub(crate) use self::statement::{Engine, Statement, sql};
 pub(crate) use self::tables::Table;
-pub(crate) use self::conflict::{Attempts, transact};

@@ -117,9 +117,10 @@ pub(crate) async fn rejection(
             Ok(Some(Rejection::Refused(why)))
         }
         Err(source) => {
-            let source = match reveals(&source.to_string()) {
-                true => host_interface::Error::Failed(hidden()),
-                false => source,
+            let source = if reveals(&source.to_string()) {
+                host_interface::Error::Failed(hidden())
+            } else {
+                source
             };
             Err(Error::Plugin { plugin: extension.to_owned(), step: "check", source })
         }

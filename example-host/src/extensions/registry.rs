@@ -141,10 +141,8 @@ pub(crate) async fn register(
             })?;
         changed |= write_asset(transaction, asset, parent).await?;
     }
-    let granted = match registered.new {
-        true => suggest(transaction, description).await?,
-        false => Vec::new(),
-    };
+    let granted =
+        if registered.new { suggest(transaction, description).await? } else { Vec::new() };
     Ok(Registration { changed, granted })
 }
 

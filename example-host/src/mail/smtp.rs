@@ -58,9 +58,10 @@ impl Server {
         let mut connection = self.connection().await.map_err(MailError::Unavailable)?;
         let ascii = envelope.to().iter().all(|to| to.user().is_ascii() && to.domain().is_ascii());
         let takes_more = connection.server_info().supports_feature(Extension::SmtpUtfEight);
-        let sent = match ascii || takes_more {
-            true => connection.send(envelope, text).await.map(drop).map_err(refusal),
-            false => Err(MailError::NotAscii),
+        let sent = if ascii || takes_more {
+            connection.send(envelope, text).await.map(drop).map_err(refusal)
+        } else {
+            Err(MailError::NotAscii)
         };
         if !connection.has_broken() {
             self.idle().push(connection);
@@ -107,9 +108,10 @@ impl Server {
 fn refusal(error: SmtpError) -> MailError {
     // Missing or wrong credentials fail for every mail until the site's settings are corrected.
     let sign_in = matches!(error.status().map(u16::from), Some(530 | 534 | 535 | 538));
-    match error.is_permanent() && !sign_in {
-        true => MailError::Refused(error),
-        false => MailError::Unavailable(error),
+    if error.is_permanent() && !sign_in {
+        MailError::Refused(error)
+    } else {
+        MailError::Unavailable(error)
     }
 }
 

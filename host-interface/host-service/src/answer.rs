@@ -205,10 +205,7 @@ impl<A: Access> Answering<A> {
         let found = timeout_at(deadline, self.access.authenticate(asking)).await;
         let found = found.map_err(|_| Refusal::Timeout)??.ok_or(Refusal::Unauthorised)?;
         let (before, now): (&Caller, &Caller) = (user.borrow(), found.borrow());
-        match before.user() == now.user() {
-            true => Ok(()),
-            false => Err(Refusal::Unauthorised),
-        }
+        if before.user() == now.user() { Ok(()) } else { Err(Refusal::Unauthorised) }
     }
 
     /// The enabled route for this path and method.

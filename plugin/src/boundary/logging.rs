@@ -29,10 +29,7 @@ struct Forward {
 impl Subscriber for Forward {
     /// Asked once for each callsite, so that a disabled one costs only a comparison.
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        match self.enabled(metadata) {
-            true => Interest::always(),
-            false => Interest::never(),
-        }
+        if self.enabled(metadata) { Interest::always() } else { Interest::never() }
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -42,9 +39,10 @@ impl Subscriber for Forward {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let text = match fields.others.is_empty() {
-            true => String::new(),
-            false => Value::Object(fields.others).to_string(),
+        let text = if fields.others.is_empty() {
+            String::new()
+        } else {
+            Value::Object(fields.others).to_string()
         };
         let metadata = event.metadata();
         let record = LogRecord::new(level(metadata), metadata.target(), &fields.message, &text);

@@ -298,9 +298,10 @@ fn common(
         columns.kinds.extend(kind);
         columns.names.push(name);
     }
-    match !there.is_empty() && [columns.names.len(), columns.kinds.len()] == [there.len(); 2] {
-        true => Ok(columns),
-        false => Err(Error::Copy(format!("{table} has other columns in the new database"))),
+    if !there.is_empty() && [columns.names.len(), columns.kinds.len()] == [there.len(); 2] {
+        Ok(columns)
+    } else {
+        Err(Error::Copy(format!("{table} has other columns in the new database")))
     }
 }
 
@@ -491,12 +492,13 @@ async fn compare_tables(
 /// A key that was generated once must never be generated again.
 async fn compare_keys(here: i64, to: &mut Transaction, table: &Copied) -> Result<(), Error> {
     let there = last_key(to, table).await?;
-    match here == there {
-        true => Ok(()),
-        false => Err(Error::Copy(format!(
+    if here == there {
+        Ok(())
+    } else {
+        Err(Error::Copy(format!(
             "the last key of {} is {there} in the copy instead of {here}",
             table.name
-        ))),
+        )))
     }
 }
 

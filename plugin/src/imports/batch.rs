@@ -139,9 +139,8 @@ impl<'i> Batch<'i> {
                 keys.extend(wanted.iter().filter_map(|known| known.compared.parse::<i64>().ok()))
             }
             Key::Unique { field, .. } if !wanted.is_empty() => {
-                let texts = wanted.iter().map(|known| match resource.is_folded(field) {
-                    true => fold(&known.shown),
-                    false => known.shown.clone(),
+                let texts = wanted.iter().map(|known| {
+                    if resource.is_folded(field) { fold(&known.shown) } else { known.shown.clone() }
                 });
                 let wanted = sql::find_by(resource, field, texts.collect(), None);
                 for Found { key, text, .. } in write.transaction.rows(wanted).await? {

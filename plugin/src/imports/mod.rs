@@ -82,12 +82,11 @@ pub(crate) async fn import(
         .with_header("location", location);
     if is_done {
         let response = response.with_header("idempotent-replayed", "true");
-        let body = match as_document {
-            true => document(call, id).await?,
-            false => {
-                let summary = Summary { counts: progress.counts, seconds: 0 };
-                serde_json::to_vec(&last_line(&summary, Json::Null))?
-            }
+        let body = if as_document {
+            document(call, id).await?
+        } else {
+            let summary = Summary { counts: progress.counts, seconds: 0 };
+            serde_json::to_vec(&last_line(&summary, Json::Null))?
         };
         return Ok(response.with_body(body));
     }

@@ -238,10 +238,13 @@ impl Runner {
         progress.note(&failed, resource.kind, &mut write.transaction).await?;
         match write.commit(host_interface::Response::new(204)).await {
             Ok(_) => Ok(Written { outcomes, progress }),
-            Err(Error::Undecided(cause)) => match progress.is_committed(&call).await? {
-                true => Ok(Written { outcomes, progress }),
-                false => Err(Error::Conflict(cause)),
-            },
+            Err(Error::Undecided(cause)) => {
+                if progress.is_committed(&call).await? {
+                    Ok(Written { outcomes, progress })
+                } else {
+                    Err(Error::Conflict(cause))
+                }
+            }
             Err(error) => Err(error),
         }
     }
@@ -283,9 +286,10 @@ impl Runner {
             End::Broken(error) => {
                 let request_id = self.request.id();
                 tracing::error!(request_id, causes = chain(&error), "an import broke off");
-                let (kind, detail) = match error.passes() {
-                    true => (FaultKind::Unavailable, "The store is temporarily unavailable"),
-                    false => (FaultKind::Internal, "The store failed"),
+                let (kind, detail) = if error.passes() {
+                    (FaultKind::Unavailable, "The store is temporarily unavailable")
+                } else {
+                    (FaultKind::Internal, "The store failed")
                 };
                 let detail = format!("{detail}; go on from there. Request id: {request_id}.");
                 (INTERRUPTED, vec![Fault::new(kind, detail)])

@@ -438,9 +438,10 @@ fn bound(page: &Page, steps: &Aggregate, step: &Value) -> Result<Condition, Erro
             let day = moment::day(step.text("day")?);
             let day = day.ok_or_else(|| Error::column("day", "a day", "text"))?;
             let [first, last] = moment::bounds(day).map(Value::Moment);
-            match descending {
-                false => Condition::AtLeast(field, first),
-                true => Condition::AtMost(field, last),
+            if descending {
+                Condition::AtMost(field, last)
+            } else {
+                Condition::AtLeast(field, first)
             }
         }
     })

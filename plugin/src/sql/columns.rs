@@ -71,10 +71,7 @@ pub(super) fn searched(resource: &Resource, name: &str) -> String {
 /// The column that a field is sorted by.
 pub(super) fn order_column(resource: &Resource, name: &str) -> Option<String> {
     let field = resource.fields().find(|field| field.name == name)?;
-    Some(match resource.is_folded(field) {
-        true => folded(&column(field)),
-        false => column(field),
-    })
+    Some(if resource.is_folded(field) { folded(&column(field)) } else { column(field) })
 }
 
 /// The column that a field is sorted by where the first one has only the beginnings of texts.

@@ -80,9 +80,12 @@ impl Builder<'_> {
 
     pub(super) fn condition(&mut self, page: &Page, condition: &Condition, narrows: bool) {
         let resource = page.resource;
-        let column = |name| match narrows {
-            true => tested(resource, name),
-            false => (self.dialect.without_index)(&tested(resource, name)),
+        let column = |name| {
+            if narrows {
+                tested(resource, name)
+            } else {
+                (self.dialect.without_index)(&tested(resource, name))
+            }
         };
         match condition {
             Condition::Key(key) => {
@@ -264,10 +267,7 @@ impl Builder<'_> {
 
 /// The keyword before one more condition.
 pub(super) fn and(page: &Page) -> &'static str {
-    match page.conditions.is_empty() && page.resource.fixed.is_empty() {
-        true => " WHERE ",
-        false => " AND ",
-    }
+    if page.conditions.is_empty() && page.resource.fixed.is_empty() { " WHERE " } else { " AND " }
 }
 
 /// The day of a moment.

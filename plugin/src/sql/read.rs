@@ -61,9 +61,10 @@ pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.begin_long_sort(page);
     sql.push("SELECT ");
-    match is_of_one(page) {
-        true => sql.push("1"),
-        false => sql.known_total(page, approach),
+    if is_of_one(page) {
+        sql.push("1")
+    } else {
+        sql.known_total(page, approach)
     }
     sql.push(" AS total, ");
     sql.columns(page);

@@ -60,12 +60,11 @@ pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
         format!("\"{}\"", text.replace('"', "\"\""))
     };
     let exact = characters.len() <= MOST;
-    let sought = match exact {
-        true => phrase(&characters),
-        false => {
-            let ends = [&characters[..END], &characters[characters.len() - END..]].map(phrase);
-            if ends[0] == ends[1] { ends[0].clone() } else { format!("({})", ends.join(" AND ")) }
-        }
+    let sought = if exact {
+        phrase(&characters)
+    } else {
+        let ends = [&characters[..END], &characters[characters.len() - END..]].map(phrase);
+        if ends[0] == ends[1] { ends[0].clone() } else { format!("({})", ends.join(" AND ")) }
     };
     Some(Found {
         rows: format!("{table} WHERE {table} MATCH ?"),

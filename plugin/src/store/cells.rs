@@ -228,9 +228,10 @@ pub(super) fn count(decimal: Decimal) -> Result<i64, sqlx::Error> {
 /// A decimal as a count of units of `10^-places`.
 fn units(mut decimal: Decimal, places: u8) -> Result<i64, sqlx::Error> {
     decimal.rescale(places.into());
-    match decimal.scale() == u32::from(places) {
-        true => count(decimal),
+    if decimal.scale() == u32::from(places) {
+        count(decimal)
+    } else {
         // The value has more digits than even an exact decimal.
-        false => Err(sqlx::Error::Decode(TooLarge.into())),
+        Err(sqlx::Error::Decode(TooLarge.into()))
     }
 }

@@ -501,10 +501,11 @@ async fn resume_filling(
     let found: Vec<(String,)> = sqlx::query_as(find).fetch_all(&mut *connection).await?;
     let tables: Vec<String> = found.iter().map(|(name,)| shown_name(name)).collect();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    match tables.is_empty() {
+    if tables.is_empty() {
         // Nothing had been removed yet, or everything had been rebuilt.
-        true => connection.execute("DROP TABLE shop_filling").await.map(drop)?,
-        false => finish_filling(&tables, connection, options, |_, _| ()).await?,
+        connection.execute("DROP TABLE shop_filling").await.map(drop)?
+    } else {
+        finish_filling(&tables, connection, options, |_, _| ()).await?
     }
     connection.execute(CHECKS_ON).await.map(drop)
 }
@@ -549,10 +550,7 @@ fn hidden(text: &str, tables: &[&str]) -> String {
     let in_a_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let words = text.split_inclusive(|character| !in_a_name(character)).map(|word| {
         let (name, rest) = word.split_at(word.trim_end_matches(|c| !in_a_name(c)).len());
-        match tables.contains(&name) {
-            true => hidden_name(name) + rest,
-            false => word.to_owned(),
-        }
+        if tables.contains(&name) { hidden_name(name) + rest } else { word.to_owned() }
     });
     words.collect()
 }

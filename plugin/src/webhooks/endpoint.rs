@@ -277,10 +277,7 @@ pub(super) fn moment_at(seconds: i64) -> PrimitiveDateTime {
 }
 
 fn initial(enabled: bool) -> (State, &'static str) {
-    match enabled {
-        true => (State::Pending, ""),
-        false => (State::Disabled, Reason::Request.name()),
-    }
+    if enabled { (State::Pending, "") } else { (State::Disabled, Reason::Request.name()) }
 }
 
 fn list(text: &str) -> Vec<String> {

@@ -301,23 +301,21 @@ async fn mail(
         return Ok(None);
     };
     let (id, url) = (endpoint.id, &endpoint.url);
-    let (subject, text) = match is_disabled {
-        false => (
-            format!("Online store: webhook {id} fails"),
-            format!(
-                "Webhook {id} has sent nothing to\n\n{url}\n\nfor a day, because each attempt has failed. It is \
-                 tried again.\nAfter five days without a success it is disabled.\n\nThe attempts of the webhook say why \
-                 they have failed.\n"
-            ),
-        ),
-        true => (
-            format!("Online store: webhook {id} is disabled"),
-            format!(
-                "Webhook {id} has sent nothing to\n\n{url}\n\nfor five days, because each attempt has failed. It is \
-                 disabled now.\nWhen it is enabled again, it goes on where it has stopped.\n"
-            ),
-        ),
+    let (state, what_happens) = if is_disabled {
+        (
+            "is disabled",
+            "for five days, because each attempt has failed. It is disabled now.\nWhen it is enabled again, it \
+             goes on where it has stopped.",
+        )
+    } else {
+        (
+            "fails",
+            "for a day, because each attempt has failed. It is tried again.\nAfter five days without a success it \
+             is disabled.\n\nThe attempts of the webhook say why they have failed.",
+        )
     };
+    let subject = format!("Online store: webhook {id} {state}");
+    let text = format!("Webhook {id} has sent nothing to\n\n{url}\n\n{what_happens}\n");
     Ok(Some(Mail::new(new_id()?, email, subject, text).to_name(name)))
 }
 

@@ -128,10 +128,11 @@ async fn try_out(endpoint: &Endpoint, sender: &Sender<'_>) -> Result<Round, Erro
     let message = sender.test()?;
     let attempt = sender.deliver(&message, 0).await?;
     let mut health = endpoint.health;
-    match attempt.is_accepted() {
-        true => health.succeed(),
+    if attempt.is_accepted() {
+        health.succeed()
+    } else {
         // Once is enough: somebody looks at it, and tries again.
-        false => health.resume_at = NEVER,
+        health.resume_at = NEVER
     }
     let is_stale = !journal::note_test(endpoint, health, &attempt, &sender.shop.store).await?;
     let endpoint = endpoint.clone().at(endpoint.place.clone(), health);

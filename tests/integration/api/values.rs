@@ -91,11 +91,9 @@ proptest! {
         // Noncharacters are left out.
         let cleaned = text.replace('\u{10ffff}', "");
         let cleaned = cleaned.trim();
-        let expected: Vec<Condition> = match cleaned.is_empty() {
-            true => Vec::new(),
-            // None of these characters has another case.
-            false => vec![Condition::Contains(&["zone_name", "zone_code"], cleaned.to_owned())],
-        };
+        // None of these characters has another case.
+        let contains = || Condition::Contains(&["zone_name", "zone_code"], cleaned.to_owned());
+        let expected: Vec<Condition> = (!cleaned.is_empty()).then(contains).into_iter().collect();
         prop_assert_eq!(listing.conditions, expected);
     }
 }

@@ -152,9 +152,10 @@ async fn agree(client: &Client, product: i64) {
             expected.insert(Some(key), held);
         }
     }
-    match further.is_empty() {
-        true => drop(expected.insert(None, quantity)),
-        false => assert_eq!(expected.values().sum::<i64>(), quantity, "product {product}"),
+    if further.is_empty() {
+        drop(expected.insert(None, quantity))
+    } else {
+        assert_eq!(expected.values().sum::<i64>(), quantity, "product {product}")
     }
     expected.retain(|_, held| *held != 0);
     assert_eq!(by_holder, expected, "product {product}");

@@ -33,9 +33,8 @@ impl Inbox {
     async fn open(served: &Served, token: &str, types: &[&str]) -> Inbox {
         let is_away = Arc::new(AtomicBool::new(false));
         let away = Arc::clone(&is_away);
-        let reply = move |_: &Received| match away.load(Ordering::SeqCst) {
-            true => Reply::Reset,
-            false => Reply::status(204, ""),
+        let reply = move |_: &Received| {
+            if away.load(Ordering::SeqCst) { Reply::Reset } else { Reply::status(204, "") }
         };
         let receiver = Receiver::start("127.0.0.1", None, reply).await;
         let url = format!("http://{}/", receiver.address);

@@ -241,9 +241,6 @@ impl Principal for Asking {
     }
 
     fn may(&self, _action: &str, asset: &str) -> Result<(), Denial> {
-        match self.outside.state().hidden.contains(asset) {
-            true => Err(Denial::Forbidden),
-            false => Ok(()),
-        }
+        if self.outside.state().hidden.contains(asset) { Err(Denial::Forbidden) } else { Ok(()) }
     }
 }

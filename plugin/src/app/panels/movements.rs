@@ -140,15 +140,19 @@ pub(super) async fn content(
     let table =
         rows.iter().take(SHOWN).fold(Table::new(ledger.columns.iter().copied()), |table, row| {
             let cells = row.iter().zip(kinds).zip(ledger.columns);
-            table.row(cells.map(|((cell, kind), column)| match AMOUNTS.contains(column) {
-                true => with_separators(text(cell, *kind)),
-                false => text(cell, *kind),
+            table.row(cells.map(|((cell, kind), column)| {
+                if AMOUNTS.contains(column) {
+                    with_separators(text(cell, *kind))
+                } else {
+                    text(cell, *kind)
+                }
             }))
         });
     let content = PanelContent::new().table(table);
-    Ok(match rows.len() > SHOWN {
-        true => content.note(format!("These are the newest {SHOWN}; there are more.")),
-        false => content,
+    Ok(if rows.len() > SHOWN {
+        content.note(format!("These are the newest {SHOWN}; there are more."))
+    } else {
+        content
     })
 }
 

@@ -108,9 +108,10 @@ pub async fn fill_from(
     let setup = store::retry(|| setup::install(store)).await?;
     let today = UtcDateTime::now().date();
     let world = World { setup, products, customers, orders, today, bare: false };
-    let filling = match is_large(store, &world, large).await? {
-        true => store.begin_filling(filled()).await?,
-        false => None,
+    let filling = if is_large(store, &world, large).await? {
+        store.begin_filling(filled()).await?
+    } else {
+        None
     };
     match filling {
         Some(filling) => fill_at_once(filling, world, store.dialect(), progress).await?,

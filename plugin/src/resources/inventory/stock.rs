@@ -259,9 +259,10 @@ impl Stock {
             return Ok(Err(Refusal::NoStock));
         };
         let Some(key) = whose.variant else {
-            return Ok(match self.has_variants(whose.product)? {
-                true => Err(Refusal::VariantRequired),
-                false => Ok((Holder::Product(whose.product), product)),
+            return Ok(if self.has_variants(whose.product)? {
+                Err(Refusal::VariantRequired)
+            } else {
+                Ok((Holder::Product(whose.product), product))
             });
         };
         match self.variants.get(&key) {

@@ -167,9 +167,10 @@ mod tests {
                 _ => rng.i64(1..=10_000),
             };
             // A few coins for many pieces, or any price with up to four decimals.
-            let amount = match rng.bool() {
-                true => rng.i64(0..=20) * coin.0,
-                false => quantity * rng.i64(0..10_000_000) * 10,
+            let amount = if rng.bool() {
+                rng.i64(0..=20) * coin.0
+            } else {
+                quantity * rng.i64(0..10_000_000) * 10
             };
             let tax = amount / 119 * rng.i64(0..20);
             Sample { coin, quantity, amounts: [amount, tax], refunded: Part::default() }

@@ -173,10 +173,8 @@ impl<'o> Asked<'o> {
         let of_line = line.left();
         let left = Left { amount: of_line.amount.min(self.left.amount), ..of_line };
         let part = line.part(quantity.unwrap_or(0), amount);
-        let part = part.and_then(|part| match part.amount <= left.amount {
-            true => Ok(part),
-            false => Err(TooMuch::Money),
-        });
+        let is_left = |part: &Part| part.amount <= left.amount;
+        let part = part.and_then(|part| is_left(&part).then_some(part).ok_or(TooMuch::Money));
         let meta = match quantity {
             None if field.name == NEW_SHIPPING.name => json!({"amount": money_text(left.amount)}),
             _ => shown(left),

@@ -55,17 +55,21 @@ fn triggers() -> Vec<String> {
         let each = |count: &dyn Fn(&Aggregate) -> String| {
             kept.iter().map(|kept| count(kept)).collect::<String>()
         };
-        let days = |rows: &[&str]| match own_days {
-            true => rows.iter().map(|row| revised(row)).collect::<String>(),
-            false => String::new(),
+        let days = |rows: &[&str]| {
+            if own_days {
+                rows.iter().map(|row| revised(row)).collect::<String>()
+            } else {
+                String::new()
+            }
         };
         let new = each(&|kept| added(kept, "NEW.")) + &days(&["NEW."]);
         let old = each(&|kept| added(kept, "OLD.")) + &days(&["OLD."]);
         let mut change = each(&|kept| {
             let reads = kept.reads();
-            match reads.is_empty() {
-                true => String::new(),
-                false => where_changed(&reads, &(added(kept, "OLD.") + &added(kept, "NEW."))),
+            if reads.is_empty() {
+                String::new()
+            } else {
+                where_changed(&reads, &(added(kept, "OLD.") + &added(kept, "NEW.")))
             }
         });
         if own_days {
