@@ -246,6 +246,8 @@ pub(crate) struct Field {
     pub(crate) greatest: Option<String>,
     /// The maximum number of characters.
     pub(crate) longest: Option<usize>,
+    /// The distance of valid values, where it is not the usual one.
+    pub(crate) step: &'static str,
     pub(crate) hint: Words,
     /// The value of the `autocomplete` attribute.
     pub(crate) autocomplete: &'static str,
@@ -317,6 +319,11 @@ impl Field {
         let greatest = last.and_then(|last| last.format(format).ok());
         let kind = "datetime-local";
         Self { kind, longest: None, greatest, ..Self::text(name, label) }
+    }
+
+    /// The same with seconds.
+    pub(crate) fn to_the_second(self) -> Self {
+        Self { step: "1", ..self }
     }
 
     /// A selection of one value.
