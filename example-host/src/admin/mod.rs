@@ -21,6 +21,7 @@ mod pages;
 mod paths;
 mod permission;
 mod problem;
+mod records;
 mod sign_in;
 mod spool;
 mod table;
