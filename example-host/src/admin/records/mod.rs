@@ -1,0 +1,9 @@
+//! The records of extensions, as their OpenAPI documents describe them: the types of a document, requests for their
+//! records, and the answers. It knows neither a page nor a template, and of a store only what a document has.
+
+mod defaults;
+mod lists;
+pub(crate) mod model;
+pub(crate) mod reading;
+mod routes;
+mod schema;
