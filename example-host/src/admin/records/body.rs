@@ -192,6 +192,115 @@ fn object(members: &[(&str, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::tests_attribute as attribute;
+    use super::super::schema::Schemas;
     use super::*;
+    use crate::admin::form::Form;
+
+    fn attributes() -> Vec<Attribute> {
+        let schema = json!({
+            "properties": {
+                "name": {"type": "string"},
+                "note": {"type": ["string", "null"]},
+                "count": {"type": "integer"},
+                "price": {"type": "number"},
+                "enabled": {"type": "boolean", "example": true},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "extra": {"type": "object"},
+                "until": {"type": "string", "format": "date-time", "example": "2026-01-31T12:00:00Z"},
+                "items": {"type": "array", "items": {"type": "object", "properties": {
+                    "sku": {"type": "string"}, "pieces": {"type": "integer"},
+                }}},
+                "size": {"type": "object", "properties": {"width": {"type": "number"}}},
+            },
+        });
+        Schemas::of(&schema).attributes(&schema)
+    }
+
+    fn form(fields: &[(&str, &str)]) -> Form {
+        Form::of_fields(fields.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect())
+    }
+
+    fn new(fields: &[(&str, &str)]) -> Result<String, Vec<String>> {
+        let attributes = attributes();
+        let entered = Entered::of_form(&attributes, &form(fields));
+        of_new(&attributes, &entered).map_err(Faults::rest)
+    }
+
+    fn changes(values: &Value, fields: &[(&str, &str)]) -> String {
+        let attributes = attributes();
+        let entered = Entered::of_form(&attributes, &form(fields));
+        let changed: Vec<&Attribute> =
+            attributes.iter().filter(|attribute| entered.has(attribute)).collect();
+        let nothing = Map::new();
+        let values = values.as_object().unwrap_or(&nothing);
+        of_changes(&changed, &entered, values).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_value_has_the_kind_of_its_shape_and_what_is_empty_is_left_out() {
+        for (fields, expected) in [
+            (&[][..], "{}"),
+            (&[("/name", ""), ("/count", "")], "{}"),
+            (&[("/name", "a \"b\"\r\n<c>")], r#"{"name":"a \"b\"\n<c>"}"#),
+            (&[("/count", "007")], r#"{"count":7}"#),
+            (&[("/count", "many")], r#"{"count":"many"}"#),
+            (&[("/price", "1.50")], r#"{"price":"1.50"}"#),
+            (&[("/enabled", "0")], r#"{"enabled":false}"#),
+            (&[("/tags", "a\r\n\r\n b ")], r#"{"tags":["a","b"]}"#),
+            (&[("/extra", "{\"a\": 1.00}")], r#"{"extra":{"a": 1.00}}"#),
+            (&[("/until", "2026-01-31T12:00")], r#"{"until":"2026-01-31T12:00:00Z"}"#),
+            (&[("/size/width", "2")], r#"{"size":{"width":"2"}}"#),
+            (
+                &[("/items/0/sku", ""), ("/items/2/sku", "x"), ("/items/10/pieces", "3")],
+                r#"{"items":[{"sku":"x"},{"pieces":3}]}"#,
+            ),
+            (&[("/unknown", "x"), ("csrf_token", "x")], "{}"),
+        ] {
+            assert_eq!(new(fields).as_deref(), Ok(expected), "{fields:?}");
+        }
+        let wrong = new(&[("/extra", "{")]).unwrap_or_default();
+        assert!(wrong.is_empty(), "what is not JSON is not sent: {wrong}");
+    }
+
+    #[test]
+    fn a_changed_value_is_of_the_kind_that_the_record_has() {
+        for (values, fields, expected) in [
+            (json!({"price": 1.5}), &[("/price", "1.50")][..], r#"{"price":1.50}"#),
+            (json!({"price": 1.5}), &[("/price", "a")], r#"{"price":"a"}"#),
+            (
+                json!({"price": 0.1}),
+                &[("/price", "12345678901234567890.12345")],
+                r#"{"price":12345678901234567890.12345}"#,
+            ),
+            (json!({"price": "1.5"}), &[("/price", "2")], r#"{"price":"2"}"#),
+            (json!({"enabled": 1}), &[("/enabled", "0")], r#"{"enabled":0}"#),
+            (json!({"enabled": true}), &[("/enabled", "0")], r#"{"enabled":false}"#),
+            (json!({"note": "a"}), &[("/note", "")], r#"{"note":null}"#),
+            (json!({"name": "a"}), &[("/name", "")], r#"{"name":""}"#),
+            (json!({"tags": ["a"]}), &[("/tags", "")], r#"{"tags":[]}"#),
+            (json!({"items": [{"sku": "a"}]}), &[("list", "/items")], r#"{"items":[]}"#),
+            (json!({"name": {"a": 1}}), &[("/name", "[1]")], r#"{"name":[1]}"#),
+        ] {
+            assert_eq!(changes(&values, fields), expected, "{values}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_sent_back_as_it_is_shown_has_not_changed() {
+        let attributes = attributes();
+        for values in [
+            json!({}),
+            json!({"name": "a\r\nb\rc\n", "note": null, "count": -1, "price": "1.00"}),
+            json!({"enabled": true, "tags": ["a", " b"], "extra": {"b": [1], "a": {}}}),
+            json!({"until": "2026-01-31T12:00:00Z", "items": [{"sku": "a"}, {"pieces": 1}]}),
+            json!({"size": {"width": 1.5}, "name": 7, "tags": {"a": 1}, "items": "none"}),
+        ] {
+            let nothing = Map::new();
+            let shown = Entered::of_record(&attributes, values.as_object().unwrap_or(&nothing));
+            let sent = attributes.iter().flat_map(|of| shown.at(&below("", &of.name)));
+            let sent = sent.map(|(name, text)| (name, text.replace('\n', "\r\n")));
+            let entered = Entered::of_form(&attributes, &Form::of_fields(sent.collect()));
+            assert_eq!(entered.hashes(&attributes), shown.hashes(&attributes), "{values}");
+        }
+    }
 }

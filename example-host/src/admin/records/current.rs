@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::admin::problem::Problem;
 use crate::admin::visit::Visit;
 
-use super::model::{Kind, Route};
+use super::model::{Kind, Route, Types};
 
 pub(crate) struct Record {
     pub(crate) kind: String,
@@ -95,15 +95,10 @@ async fn get(visit: &Visit, route: &Route, address: &str) -> Result<Option<Value
     }
 }
 
-pub(crate) fn types<'v>(visit: &'v Visit, extension: &str) -> Result<Option<&'v super::model::Types>, Problem> {
-    static ALL: std::sync::OnceLock<std::sync::Mutex<std::collections::HashMap<String, &'static super::model::Types>>> = std::sync::OnceLock::new();
+/// The types of an extension, if it is enabled.
+pub(crate) fn types<'v>(visit: &'v Visit, extension: &str) -> Result<Option<&'v Types>, Problem> {
     let mut documents = visit.catalogue.documents(&visit.site)?.iter();
-    let Some(document) = documents.find(|document| document.extension == extension) else { return Ok(None) };
-    let mut all = ALL.get_or_init(Default::default).lock().map_err(|_| Problem::Failed)?;
-    if !visit.site.state().snapshot().enabled(extension) { return Ok(None) }
-    let types = all.entry(document.text.clone()).or_insert_with(|| {
-        let value: Value = serde_json::from_str(&document.text).unwrap_or_default();
-        Box::leak(Box::new(super::reading::read(extension, "application/vnd.api+json", &value)))
-    });
-    Ok(Some(*types))
+    let document = documents.find(|document| document.extension == extension);
+    let is_enabled = visit.site.state().snapshot().enabled(extension);
+    Ok(document.filter(|_| is_enabled).map(|document| &document.records))
 }
