@@ -14,6 +14,7 @@ mod import_report;
 mod panels;
 pub(super) mod parameters;
 pub(super) mod permissions;
+pub(super) mod records;
 pub(super) mod token;
 pub(super) mod token_new;
 pub(super) mod token_rotate;

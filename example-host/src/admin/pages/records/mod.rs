@@ -1,0 +1,3 @@
+//! The pages about the records of extensions.
+
+mod at;
