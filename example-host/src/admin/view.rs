@@ -17,7 +17,7 @@ use super::assets;
 use super::headers::text_of;
 use super::page_request::PageRequest;
 use super::paths::{ADMIN, BASE, href};
-use super::problem::Problem;
+use super::problem::{Problem, Trouble};
 
 /// The content security policy: a page loads only the stylesheet, the script and images of this
 /// site, and sends forms only to it.
@@ -488,6 +488,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
         Problem::Later(later) => {
             (later.status().as_u16(), "Nothing was changed", &*later.to_string())
         }
+        Problem::Trouble(trouble) => of_trouble(*trouble),
         Problem::Unavailable => (
             503,
             "Temporarily unavailable",
@@ -505,7 +506,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = View::page(html).with_status(status);
     let wait = match problem {
-        Problem::Unavailable => Some(5),
+        Problem::Unavailable | Problem::Trouble(Trouble::Busy) => Some(5),
         Problem::Later(later) => Some(later.seconds()),
         _ => None,
     };
@@ -513,6 +514,37 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// The status, the title and the text of the page for what the API does not answer.
+fn of_trouble(trouble: Trouble) -> (u16, &'static str, &'static str) {
+    match trouble {
+        Trouble::Gone => (
+            404,
+            "Record not found",
+            "There is no such record, or it has been deleted. Go back to its list, or search for it.",
+        ),
+        Trouble::Denied => (
+            403,
+            "Not permitted",
+            "You lack a permission for this. An administrator can find out which one, on the page Permissions.",
+        ),
+        Trouble::Busy => (
+            503,
+            "Temporarily unavailable",
+            "The extension has too much to do at the moment. Try again in a few seconds.",
+        ),
+        Trouble::Slow => (
+            504,
+            "Not answered in time",
+            "The extension has taken too long to answer. Try again, with a filter if the list is long.",
+        ),
+        Trouble::Failing => (
+            502,
+            "The extension has failed",
+            "The extension has not answered as its document promises. The operator can find the cause by the request id.",
+        ),
+    }
 }
 
 #[cfg(test)]

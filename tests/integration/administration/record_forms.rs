@@ -82,9 +82,11 @@ async fn a_fault_is_shown_at_its_field_and_what_was_entered_stays() {
     assert!(fault_at(&seen.html, "/value").starts_with("Value must be"), "the words of the API");
     assert!(fault_at(&seen.html, "/max_uses").starts_with("Max_uses must be"));
     let again = Filled::on(&ann);
-    for (field, text) in
-        [("/coupon_name", "Spring <b>"), ("/value", "a lot"), ("/valid_from", "2026-05-01T00:00:00")]
-    {
+    for (field, text) in [
+        ("/coupon_name", "Spring <b>"),
+        ("/value", "a lot"),
+        ("/valid_from", "2026-05-01T00:00:00"),
+    ] {
         assert_eq!(again.value(field), text);
     }
     assert_eq!(shop.get("/coupons").send().await.expect(200).total(), 0);
@@ -105,7 +107,10 @@ async fn a_form_that_is_sent_twice_is_done_once() {
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let new = form(&mut ann, "manufacturers/new").await.with("/manufacturer_name", "Birch");
     for _ in 0..2 {
-        assert_eq!(new.send(&mut ann).await.to(), format!("/administrator{}", page("manufacturers/1")));
+        assert_eq!(
+            new.send(&mut ann).await.to(),
+            format!("/administrator{}", page("manufacturers/1"))
+        );
     }
     assert_eq!(shop.get("/manufacturers").send().await.expect(200).total(), 1);
     let edit = form(&mut ann, "manufacturers/1/edit").await.with("/manufacturer_name", "Beech");
@@ -206,7 +211,8 @@ async fn a_record_that_was_changed_meanwhile_is_asked_about() {
 async fn deleting_asks_first_and_a_refusal_is_in_the_words_of_the_api() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
-    let country = json!({"country_name": "Atlantis", "country_isocode_2": "QQ", "country_isocode_3": "QQQ"});
+    let country =
+        json!({"country_name": "Atlantis", "country_isocode_2": "QQ", "country_isocode_3": "QQQ"});
     let country = shop.create("/countries", country).await;
     let zone = json!({"zone_name": "North", "zone_code": "N", "country_id": country});
     shop.create("/zones", zone).await;
@@ -259,15 +265,19 @@ async fn every_action_of_the_store_has_a_form() {
     let status = [("/status_id", "2"), ("/comment", "Packed."), ("/notify", "0")];
     done(act(&mut ann, &of_order("status"), &status).await);
     done(act(&mut ann, &of_order("history"), &[("/order_state_id", "7")]).await);
-    let shipped = [("/tracking_id", "PP1"), ("/items/0/orderitem_id", &*item), ("/items/0/quantity", "1")];
+    let shipped =
+        [("/tracking_id", "PP1"), ("/items/0/orderitem_id", &*item), ("/items/0/quantity", "1")];
     done(act(&mut ann, &of_order("shipments"), &shipped).await);
     done(act(&mut ann, &of_order("tracking"), &[("/tracking_id", "PP2")]).await);
-    let refund = [("/reason", "Damaged"), ("/items/0/orderitem_id", &*item), ("/items/0/amount", "1.25")];
+    let refund =
+        [("/reason", "Damaged"), ("/items/0/orderitem_id", &*item), ("/items/0/amount", "1.25")];
     done(act(&mut ann, &of_order("refunds"), &refund).await);
     let refund = shop.get(&format!("/orders/{order}/refunds")).send().await.expect(200);
     assert_eq!(refund.column("amount"), ["1.25"]);
     let refund = refund.ids()[0];
-    done(act(&mut ann, &format!("orderrefunds/{refund}/do/reverse"), &[("/reason", "Found")]).await);
+    done(
+        act(&mut ann, &format!("orderrefunds/{refund}/do/reverse"), &[("/reason", "Found")]).await,
+    );
     let refunds = shop.get(&format!("/orders/{order}/refunds")).send().await.expect(200);
     assert_eq!(refunds.total(), 2, "the reversal is one more");
 
@@ -285,9 +295,13 @@ async fn every_action_of_the_store_has_a_form() {
     let seen = act(&mut ann, &format!("webhooks/{webhook}/do/test"), &[]).await;
     assert_eq!(seen.status, 200, "{}", seen.html);
     seen.says("<h2 id=\"result\">Result</h2>");
-    done(act(&mut ann, &format!("webhooks/{webhook}/do/replay"), &[("/since", "2026-01-01T00:00")]).await);
+    done(
+        act(&mut ann, &format!("webhooks/{webhook}/do/replay"), &[("/since", "2026-01-01T00:00")])
+            .await,
+    );
 
-    let wrong = act(&mut ann, &format!("inventory/{lamp}/do/adjust"), &[("/quantity_delta", "-99")]).await;
+    let wrong =
+        act(&mut ann, &format!("inventory/{lamp}/do/adjust"), &[("/quantity_delta", "-99")]).await;
     assert_eq!(wrong.status, 422);
     assert_eq!(fault_at(&wrong.html, "/reason"), "Reason is required.");
 }
@@ -432,7 +446,8 @@ async fn forms_are_there_for_users_with_the_permission_of_their_route() {
 async fn hostile_text_is_text() {
     let shop = shop().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
-    let hostile = "</textarea><script>alert(1)</script>{{ 7*7 }}{% raw %}\"'&amp;\u{202e}evil\u{2066}";
+    let hostile =
+        "</textarea><script>alert(1)</script>{{ 7*7 }}{% raw %}\"'&amp;\u{202e}evil\u{2066}";
     let new = form(&mut ann, "manufacturers/new").await;
     let new = new.with("/manufacturer_name", hostile).with("/manufacturer_desc", hostile);
     accepted(&mut ann, new).await;
@@ -470,7 +485,8 @@ async fn a_record_is_chosen_by_its_name() {
     for name in ["Birch", "Birch and Oak", "Beech"] {
         shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
     }
-    let lamp = shop.create("/products", json!({"product_name": "Lamp", "manufacturer_id": 3})).await;
+    let lamp =
+        shop.create("/products", json!({"product_name": "Lamp", "manufacturer_id": 3})).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let edit = form(&mut ann, &format!("products/{lamp}/edit")).await;
     // Of few records, all are offered.
@@ -534,7 +550,9 @@ async fn every_type_of_the_store_is_opened_and_saved_without_a_new_version() {
     assert_eq!(walked, names.iter().filter(|name| name.ends_with(".update")).count());
     for kind in names.iter().filter_map(|name| name.strip_suffix(".create")) {
         // The forms of what belongs to another record are actions of that record.
-        if names.contains(&&*format!("{kind}.list")) && kind != "imports" && kind != "variants"
+        if names.contains(&&*format!("{kind}.list"))
+            && kind != "imports"
+            && kind != "variants"
             && kind != "orderrefunds"
         {
             form(&mut ann, &format!("{kind}/new")).await;

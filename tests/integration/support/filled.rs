@@ -13,11 +13,13 @@ impl Filled {
     /// The form of the page that a visitor sees. Each page has one beside that which ends the session.
     #[track_caller]
     pub fn on(visitor: &Visitor) -> Filled {
-        let form = visitor.html.split("<form ").skip(1).find(|form| form.starts_with("class=\"card"));
+        let form =
+            visitor.html.split("<form ").skip(1).find(|form| form.starts_with("class=\"card"));
         let form = form.unwrap_or_else(|| panic!("no form in {}", visitor.html));
         let form = form.split_once("</form>").unwrap().0;
         let (head, mut rest) = form.split_once('>').unwrap();
-        let to = attribute(head, "action").unwrap().strip_prefix("/administrator").unwrap().to_owned();
+        let to =
+            attribute(head, "action").unwrap().strip_prefix("/administrator").unwrap().to_owned();
         let mut fields = Vec::new();
         while let Some(at) = ["<input ", "<textarea ", "<select "]
             .iter()

@@ -134,7 +134,9 @@ fn written(attribute: &Attribute, text: &str, like: Option<&Value>) -> String {
         Shape::Flag => {
             let words = [&attribute.example].into_iter().chain(&attribute.default);
             let is_boolean = match like {
-                Some(Value::Null) | None => words.into_iter().any(|of| of == "true" || of == "false"),
+                Some(Value::Null) | None => {
+                    words.into_iter().any(|of| of == "true" || of == "false")
+                }
                 Some(like) => like.is_boolean(),
             };
             match (text, is_boolean) {
@@ -145,7 +147,9 @@ fn written(attribute: &Attribute, text: &str, like: Option<&Value>) -> String {
             }
         }
         Shape::Whole => whole(text),
-        _ if attribute.reference.is_some() && !matches!(like, Some(Value::String(_))) => whole(text),
+        _ if attribute.reference.is_some() && !matches!(like, Some(Value::String(_))) => {
+            whole(text)
+        }
         Shape::Decimal | Shape::Choice(_) if has_number => number(text),
         Shape::Moment => match (like.and_then(Value::as_str), attribute.example.as_str()) {
             (Some(zoned), _) | (None, zoned) if zoned.ends_with('Z') => quoted(&format!("{text}Z")),
@@ -217,7 +221,9 @@ mod tests {
     }
 
     fn form(fields: &[(&str, &str)]) -> Form {
-        Form::of_fields(fields.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect())
+        Form::of_fields(
+            fields.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
+        )
     }
 
     fn new(fields: &[(&str, &str)]) -> Result<String, Vec<String>> {

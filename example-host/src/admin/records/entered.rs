@@ -43,7 +43,8 @@ impl Entered {
     /// What was entered. Rows of a list that are empty are left out.
     pub(crate) fn of_form(attributes: &[Attribute], form: &Form) -> Self {
         let mut entered = Self::default();
-        let given: BTreeMap<&str, &str> = form.fields().filter(|of| of.0.starts_with('/')).collect();
+        let given: BTreeMap<&str, &str> =
+            form.fields().filter(|of| of.0.starts_with('/')).collect();
         for attribute in attributes {
             let pointer = below("", &attribute.name);
             match (&attribute.shape, given.get(pointer.as_str())) {
@@ -83,7 +84,8 @@ impl Entered {
                     places.extend(members.iter().map(|of| (below(&pointer, &of.name), of)));
                 }
                 Shape::Parts(members) => {
-                    for row in (0..self.rows(&pointer)).map(|nth| below(&pointer, &nth.to_string())) {
+                    for row in (0..self.rows(&pointer)).map(|nth| below(&pointer, &nth.to_string()))
+                    {
                         places.extend(members.iter().map(|of| (below(&row, &of.name), of)));
                     }
                 }
@@ -152,13 +154,7 @@ impl Entered {
     }
 
     /// Takes the fields of an object from one place to another.
-    fn take(
-        &mut self,
-        members: &[Attribute],
-        from: &str,
-        given: &BTreeMap<&str, &str>,
-        to: &str,
-    ) {
+    fn take(&mut self, members: &[Attribute], from: &str, given: &BTreeMap<&str, &str>, to: &str) {
         for member in members {
             if let Some(text) = given.get(below(from, &member.name).as_str()) {
                 self.set(below(to, &member.name), normal(member, text));
@@ -167,7 +163,8 @@ impl Entered {
     }
 
     fn take_rows(&mut self, members: &[Attribute], pointer: &str, given: &BTreeMap<&str, &str>) {
-        let inside = given.iter().filter(|(at, text)| is_within(at, pointer) && !text.trim().is_empty());
+        let inside =
+            given.iter().filter(|(at, text)| is_within(at, pointer) && !text.trim().is_empty());
         let number = |at: &&str| at.strip_prefix(pointer)?.split('/').nth(1)?.parse::<usize>().ok();
         let mut numbers: Vec<usize> = inside.filter_map(|(at, _)| number(at)).collect();
         numbers.sort_unstable();

@@ -205,7 +205,9 @@ fn hint(attribute: &Attribute) -> String {
             _ => "One on each line.".to_owned(),
         },
         Shape::Moment => "In UTC.".to_owned(),
-        Shape::Raw if !example.is_empty() && example.len() <= EXAMPLE => format!("JSON, such as {example}"),
+        Shape::Raw if !example.is_empty() && example.len() <= EXAMPLE => {
+            format!("JSON, such as {example}")
+        }
         Shape::Raw => "JSON.".to_owned(),
         _ => String::new(),
     };
@@ -240,6 +242,7 @@ fn is_whole(text: &str) -> bool {
 
 /// Whether a text is empty, or has digits where the form has them, and else the same characters.
 fn is_like(text: &str, form: &str) -> bool {
-    let alike = |(is, should): (u8, u8)| if should == b'0' { is.is_ascii_digit() } else { is == should };
+    let alike =
+        |(is, should): (u8, u8)| if should == b'0' { is.is_ascii_digit() } else { is == should };
     text.is_empty() || text.len() == form.len() && text.bytes().zip(form.bytes()).all(alike)
 }

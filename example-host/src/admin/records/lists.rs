@@ -18,14 +18,15 @@ impl<'d> Routes<'d> {
             let of = names.iter().find(|name| parameters.iter().any(|(known, _)| known == *name));
             of.map(|name| (*name).to_owned())
         };
-        let fields = parameters.iter().map(|(name, _)| *name).find(|of| of.starts_with("fields"));
+        let fields =
+            parameters.iter().map(|(name, _)| *name).filter(|of| of.starts_with("fields["));
         Query {
             search: first(&["filter[search]", "search", "q"]),
             sort: first(&["sort"]),
             offset: first(&["page[offset]", "offset"]),
             limit: first(&["page[limit]", "limit"]),
             include: first(&["include"]),
-            fields: fields.map(str::to_owned),
+            fields: fields.take(FILTERS).map(str::to_owned).collect(),
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct Kind {
     pub(crate) singular: String,
     /// Its group in the navigation.
     pub(crate) group: Option<String>,
-    /// The attributes that name a record, the first that has a value before the others.
+    /// The attributes that name a record, one after the other.
     pub(crate) label: Vec<String>,
     /// The attributes that a list shows.
     pub(crate) columns: Vec<String>,
@@ -113,8 +113,8 @@ pub(crate) struct Query {
     pub(crate) offset: Option<String>,
     pub(crate) limit: Option<String>,
     pub(crate) include: Option<String>,
-    /// The parameter with the attributes that an answer has.
-    pub(crate) fields: Option<String>,
+    /// The parameters with the attributes that an answer has, each of one type.
+    pub(crate) fields: Vec<String>,
 }
 
 /// A filter of a list.

@@ -8,10 +8,11 @@ use futures_util::future::join_all;
 use crate::admin::problem::Problem;
 use crate::admin::visit::Visit;
 
-use super::current;
+use super::asking;
 use super::entered::Entered;
 use super::faults::Faults;
 use super::model::{Attribute, Kind, Query, Route, Shape, Types};
+use super::record::Listed;
 
 /// The maximum number of records that are offered as choices.
 const FEW: usize = 50;
@@ -140,7 +141,8 @@ fn referred<'a>(attributes: &'a [Attribute], found: &mut BTreeSet<&'a str>) {
 /// The keys of the records of a type that are chosen.
 fn chosen(attributes: &[Attribute], entered: &Entered, kind: &str) -> Vec<String> {
     let fields = entered.fields(attributes).into_iter();
-    let of_kind = fields.filter(|(_, of, text)| of.reference.as_deref() == Some(kind) && !text.is_empty());
+    let of_kind =
+        fields.filter(|(_, of, text)| of.reference.as_deref() == Some(kind) && !text.is_empty());
     let keys: BTreeSet<&str> = of_kind.map(|(_, _, text)| text).collect();
     keys.into_iter().take(NAMED).map(str::to_owned).collect()
 }
@@ -157,20 +159,19 @@ async fn known(
         (None, Some(list)) => (list, &kind.query, ""),
         (None, None) => return Ok(None),
     };
-    if !current::may(visit, route) {
+    if !asking::may(visit, route) {
         return Ok(None);
     }
     let limit = query.limit.clone().map(|limit| (limit, FEW.to_string()));
-    let Some((records, is_complete)) = current::list(visit, route, id, limit.as_slice()).await? else {
+    let Ok(listed) = asking::list(visit, kind, route, id, limit.as_slice()).await? else {
         return Ok(None);
     };
-    if is_complete {
-        let all = records.iter().map(|of| (of.id.clone(), of.label(kind)));
-        return Ok(Some(Known::All(all.collect())));
+    let number = u64::try_from(listed.records.len()).unwrap_or(u64::MAX);
+    if listed.records.len() <= FEW && listed.total.is_none_or(|total| total == number) {
+        return Ok(Some(Known::All(named(&listed, kind))));
     }
-    let Some(show) = &kind.show else { return Ok(Some(Known::Some(HashMap::new()))) };
     let shown = chosen.iter().map(|key| async move {
-        let record = current::show(visit, show, key).await.ok()?;
+        let (record, _) = asking::show(visit, kind, key, &[]).await.ok()?;
         Some((key.clone(), record.label(kind)))
     });
     Ok(Some(Known::Some(join_all(shown).await.into_iter().flatten().collect())))
@@ -183,11 +184,16 @@ async fn searched(
     text: &str,
 ) -> Result<Option<Vec<(String, String)>>, Problem> {
     let (Some(list), Some(search)) = (&kind.list, &kind.query.search) else { return Ok(None) };
-    if !current::may(visit, list) {
+    if !asking::may(visit, list) {
         return Ok(None);
     }
     let limit = kind.query.limit.clone().map(|limit| (limit, FOUND.to_string()));
     let query: Vec<_> = limit.into_iter().chain([(search.clone(), text.to_owned())]).collect();
-    let found = current::list(visit, list, "", &query).await?;
-    Ok(found.map(|(records, _)| records.iter().map(|of| (of.id.clone(), of.label(kind))).collect()))
+    let found = asking::list(visit, kind, list, "", &query).await?;
+    Ok(found.ok().map(|listed| named(&listed, kind)))
+}
+
+/// Records with their keys and their names.
+fn named(listed: &Listed, kind: &Kind) -> Vec<(String, String)> {
+    listed.records.iter().map(|of| (of.id.clone(), of.label(kind))).collect()
 }

@@ -7,7 +7,7 @@ use axum::http::{Request, Response, header};
 use crate::admin::problem::Problem;
 use crate::admin::visit::Visit;
 
-use super::current::address;
+use super::asking::address;
 use super::model::Route;
 
 /// A request that changes something.

@@ -2,10 +2,10 @@
 
 use crate::admin::problem::Problem;
 use crate::admin::records::body;
-use crate::admin::records::current::Record;
 use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::{Action, Attribute};
+use crate::admin::records::record::Record;
 use crate::admin::records::references::{Below, References};
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::view::{View, show};
@@ -46,7 +46,7 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
     let sending = Sending {
         route: &action.route,
         id: &record.id,
-        parent: &parent(action, &record)?,
+        parent: &parent(&at, action, &record)?,
         body: action.route.body.as_ref().map(|_| body),
         version: visit.form.get(VERSION),
         key: visit.form.get(KEY),
@@ -70,11 +70,11 @@ fn members(action: &Action) -> &[Attribute] {
 }
 
 /// The key of the record that the record belongs to, where the path of the request has it.
-fn parent(action: &Action, record: &Record) -> Result<String, Problem> {
-    let Some(parent) = &action.parent else { return Ok(String::new()) };
-    let related = record.relations.values().map(|relation| &relation["data"]);
-    let found = related.filter(|data| data["type"] == **parent).find_map(|data| data["id"].as_str());
-    found.map(str::to_owned).ok_or(Problem::NotFound)
+fn parent(at: &At<'_>, action: &Action, record: &Record) -> Result<String, Problem> {
+    match &action.parent {
+        Some(parent) => record.parent(at.kind, parent).ok_or(Problem::NotFound),
+        None => Ok(String::new()),
+    }
 }
 
 async fn look_up(

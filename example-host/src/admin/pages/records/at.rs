@@ -4,8 +4,10 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::records::current::{self, Record};
+use crate::admin::records::asking;
 use crate::admin::records::model::{Kind, Route, Types};
+use crate::admin::records::record::Record;
+use crate::admin::records::visible;
 use crate::admin::visit::Visit;
 
 /// The type in the address of a page.
@@ -19,10 +21,11 @@ impl<'v> At<'v> {
     /// The type, if the user may view its records.
     pub(super) fn of(visit: &'v Visit) -> Result<Self, Problem> {
         let [extension, name, ..] = visit.params.as_slice() else { return Err(Problem::NotFound) };
-        let types = current::types(visit, extension)?.ok_or(Problem::NotFound)?;
+        let types =
+            visible::types(&visit.site, &visit.catalogue, extension)?.ok_or(Problem::NotFound)?;
         let kind = types.kind(name).ok_or(Problem::NotFound)?;
         let viewed = kind.list.as_ref().or(kind.show.as_ref());
-        match viewed.is_some_and(|route| current::may(visit, route)) {
+        match viewed.is_some_and(|route| asking::may(visit, route)) {
             true => Ok(Self { visit, types, kind }),
             false => Err(Problem::NotFound),
         }
@@ -30,7 +33,7 @@ impl<'v> At<'v> {
 
     /// A route, if there is one that the user may use.
     pub(super) fn offered<'r>(&self, route: Option<&'r Route>) -> Result<&'r Route, Problem> {
-        route.filter(|route| current::may(self.visit, route)).ok_or(Problem::NotFound)
+        route.filter(|route| asking::may(self.visit, route)).ok_or(Problem::NotFound)
     }
 
     /// The key in the address.
@@ -42,8 +45,7 @@ impl<'v> At<'v> {
 
     /// The record in the address.
     pub(super) async fn record(&self) -> Result<Record, Problem> {
-        let show = self.kind.show.as_ref().ok_or(Problem::NotFound)?;
-        current::show(self.visit, show, &self.id()?).await
+        Ok(asking::show(self.visit, self.kind, &self.id()?, &[]).await?.0)
     }
 
     /// The address of the list.

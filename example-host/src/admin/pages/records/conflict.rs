@@ -4,10 +4,10 @@
 use askama::Template;
 
 use crate::admin::problem::Problem;
-use crate::admin::records::current::Record;
 use crate::admin::records::entered::{Entered, LISTS, below};
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::{Attribute, Shape};
+use crate::admin::records::record::Record;
 use crate::admin::records::references::References;
 use crate::admin::view::{Layout, Notice, View, show};
 use crate::admin::visit::Visit;
@@ -73,7 +73,8 @@ impl Conflict<'_> {
     pub(super) fn view(&self, at: &At<'_>, record: &Record) -> Result<View, Problem> {
         let now = self.theirs.hashes(self.members);
         let heading = format!("{} has changed", record.label(at.kind));
-        let notice = Notice::bad("Nothing was saved: the record was changed since the form was opened.");
+        let notice =
+            Notice::bad("Nothing was saved: the record was changed since the form was opened.");
         show(&ConflictPage {
             layout: at.visit.layout(heading.clone()).with_notice(notice),
             trail: at.trail(Some(record)),

@@ -3,8 +3,8 @@
 use askama::Template;
 
 use crate::admin::problem::Problem;
-use crate::admin::records::current::Record;
 use crate::admin::records::faults::Faults;
+use crate::admin::records::record::Record;
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
@@ -50,10 +50,13 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     }
     let record = at.record().await?;
     let faults = match status.as_u16() {
-        CHANGED => Faults::at("", format!(
-            "The {} has changed since this page was opened. Look at it before you delete it.",
-            at.kind.singular
-        )),
+        CHANGED => Faults::at(
+            "",
+            format!(
+                "The {} has changed since this page was opened. Look at it before you delete it.",
+                at.kind.singular
+            ),
+        ),
         _ => Faults::of_answer(&answer),
     };
     Ok(Outcome::Again(render(&at, &record, faults)?))

@@ -7,8 +7,9 @@ use axum::http::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::admin::problem::Problem;
-use crate::admin::records::current::{self, Record};
+use crate::admin::records::asking;
 use crate::admin::records::model::{Kind, Shape};
+use crate::admin::records::record::{self, Record};
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::Outcome;
 
@@ -31,7 +32,8 @@ struct ResultPage {
 
 /// A record was made.
 pub(super) async fn made(at: &At<'_>, answer: Response<Bytes>) -> Result<Outcome, Problem> {
-    let Some(record) = record_of(&answer).filter(|record| record.kind == at.kind.name) else {
+    let Some(record) = record_of(at.kind, &answer).filter(|record| record.kind == at.kind.name)
+    else {
         let message = format!("The {} was added.", at.kind.singular);
         return Ok(Outcome::Written { to: at.list(), message });
     };
@@ -47,7 +49,7 @@ pub(super) async fn acted(
     answer: Response<Bytes>,
 ) -> Result<Outcome, Problem> {
     let message = format!("{title}: done.");
-    match record_of(&answer) {
+    match record_of(at.kind, &answer) {
         Some(record) if record.kind == at.kind.name && record.id == id => {
             written(at, &record, message).await
         }
@@ -63,11 +65,11 @@ pub(super) async fn acted(
 /// The page of the record, unless the answer has values that it does not have any more.
 async fn written(at: &At<'_>, record: &Record, message: String) -> Result<Outcome, Problem> {
     let to = at.page(&record.id);
-    let Some(route) = at.kind.show.as_ref().filter(|route| current::may(at.visit, route)) else {
+    if at.offered(at.kind.show.as_ref()).is_err() {
         return Ok(Outcome::Written { to: at.list(), message });
-    };
-    let later = current::show(at.visit, route, &record.id).await;
-    let once = later.map_or_else(|_| Vec::new(), |later| shown_once(at.kind, record, &later));
+    }
+    let later = asking::show(at.visit, at.kind, &record.id, &[]).await;
+    let once = later.map_or_else(|_| Vec::new(), |(later, _)| shown_once(at.kind, record, &later));
     match once.is_empty() {
         true => Ok(Outcome::Written { to, message }),
         false => Ok(Outcome::Answered(result(at, &record.id, &message, once, Vec::new())?)),
@@ -79,7 +81,7 @@ fn shown_once(kind: &Kind, first: &Record, later: &Record) -> Vec<(String, Strin
     let is_gone = |name: &str| later.attributes.get(name).is_none_or(is_empty);
     let once = kind.attributes.iter().filter_map(|attribute| {
         let value = first.attributes.get(&attribute.name).filter(|value| !is_empty(value))?;
-        is_gone(&attribute.name).then(|| (attribute.title.clone(), plain(value)))
+        is_gone(&attribute.name).then(|| (attribute.title.clone(), record::text(value)))
     });
     once.collect()
 }
@@ -92,7 +94,7 @@ fn facts(record: &Record, kind: Option<&Kind>) -> Vec<(String, String)> {
         let shown = match attribute.map(|attribute| &attribute.shape) {
             Some(Shape::Flag) if *value == 0 || *value == false => "No".to_owned(),
             Some(Shape::Flag) => "Yes".to_owned(),
-            _ => plain(value),
+            _ => record::text(value),
         };
         (attribute.map_or_else(|| name.clone(), |attribute| attribute.title.clone()), shown)
     });
@@ -121,15 +123,12 @@ pub(super) fn name(kind: &Kind, record: &Record) -> String {
     record.label(kind).chars().take(NAME).collect()
 }
 
-fn record_of(answer: &Response<Bytes>) -> Option<Record> {
-    let document: Value = serde_json::from_slice(answer.body()).ok()?;
-    Record::read(&document["data"])
+/// The record in an answer, which may be of another type.
+fn record_of(kind: &Kind, answer: &Response<Bytes>) -> Option<Record> {
+    let answer: Value = serde_json::from_slice(answer.body()).ok()?;
+    Record::read(kind, if kind.key.is_some() { &answer } else { &answer["data"] })
 }
 
 fn is_empty(value: &Value) -> bool {
     value.is_null() || *value == "" || value.as_array().is_some_and(Vec::is_empty)
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

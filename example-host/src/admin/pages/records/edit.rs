@@ -2,10 +2,10 @@
 
 use crate::admin::problem::Problem;
 use crate::admin::records::body;
-use crate::admin::records::current::Record;
 use crate::admin::records::entered::{Entered, below};
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::{Attribute, Route};
+use crate::admin::records::record::Record;
 use crate::admin::records::references::References;
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::view::{View, show};

@@ -65,7 +65,9 @@ pub(super) fn parts<'a>(
 pub(super) fn layout(visit: &Visit, title: &str, faults: &Faults) -> Layout {
     let layout = visit.layout(title);
     let says = match (faults.is_unknown, faults.is_empty()) {
-        (true, _) => "It is not known whether this was done. Send the form again: it is done once at most.",
+        (true, _) => {
+            "It is not known whether this was done. Send the form again: it is done once at most."
+        }
         (_, false) => "Nothing was changed. See below.",
         _ => return layout,
     };

@@ -1,10 +1,10 @@
 //! The pages about the records of extensions.
 
-pub(crate) mod action;
+pub(in crate::admin) mod action;
 mod at;
 mod conflict;
-pub(crate) mod create;
-pub(crate) mod delete;
+pub(in crate::admin) mod create;
+pub(in crate::admin) mod delete;
 mod done;
-pub(crate) mod edit;
+pub(in crate::admin) mod edit;
 mod form;
