@@ -9,4 +9,5 @@ pub(crate) mod reading;
 pub(crate) mod record;
 mod routes;
 mod schema;
+pub(crate) mod showing;
 pub(crate) mod visible;
