@@ -26,7 +26,8 @@ async fn accepted(visitor: &mut Visitor, form: Filled) -> (String, String) {
     assert_eq!(seen.status, 303, "{}: {}", form.to, seen.html);
     let to = seen.to().strip_prefix("/administrator").unwrap().to_owned();
     let notice = visitor.cookies.remove("administration-notice").unwrap();
-    let (_, message) = url::form_urlencoded::parse(format!("={notice}").as_bytes()).next().unwrap();
+    let notice = format!("={notice}");
+    let (_, message) = url::form_urlencoded::parse(notice.as_bytes()).next().unwrap();
     (to, message.into_owned())
 }
 
@@ -515,7 +516,8 @@ async fn a_record_is_chosen_by_its_name() {
         fault_at(&seen.html, "/manufacturer_id"),
         "Several records match “Birc”: choose one of them."
     );
-    accepted(&mut ann, Filled::on(&ann).with("/manufacturer_id", "1")).await;
+    let chosen = Filled::on(&ann).with("/manufacturer_id", "1");
+    accepted(&mut ann, chosen).await;
     let edit = form(&mut ann, &format!("products/{lamp}/edit")).await;
     let seen = edit.with("/manufacturer_id", "nobody").send(&mut ann).await;
     assert_eq!(fault_at(&seen.html, "/manufacturer_id"), "No manufacturer has this name.");

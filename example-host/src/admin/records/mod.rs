@@ -15,4 +15,5 @@ pub(crate) mod references;
 mod routes;
 mod schema;
 pub(crate) mod sending;
+pub(crate) mod showing;
 pub(crate) mod visible;

@@ -10,6 +10,8 @@ pub(crate) struct Types {
     pub(crate) extension: String,
     /// In the order of the document.
     pub(crate) kinds: Vec<Kind>,
+    /// The groups of the navigation that come first, in their order.
+    pub(crate) groups: Vec<String>,
     /// Whether the document has more than is read.
     pub(crate) incomplete: bool,
 }

@@ -31,7 +31,9 @@ pub(crate) fn read(extension: &str, accept: &str, document: &Value) -> Types {
         kind.exported = kind.list.as_ref().is_some_and(|list| exported.contains(&list.id));
     }
     let incomplete = reader.routes.schemas.is_incomplete() || kinds.len() == KINDS;
-    Types { extension: extension.to_owned(), kinds, incomplete }
+    let groups = document["x-groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let groups = groups.take(NAMED).map(bounded).collect();
+    Types { extension: extension.to_owned(), kinds, groups, incomplete }
 }
 
 struct Reader<'d> {
