@@ -95,7 +95,7 @@ async fn a_fault_is_shown_at_its_field_and_what_was_entered_stays() {
     let corrected = again.with("/value", "12.50").with("/max_uses", "3");
     accepted(&mut ann, corrected).await;
     let made = shop.get("/coupons/1").send().await.expect(200);
-    assert_eq!((made.attribute("value"), made.attribute("max_uses")), (json!("12.50"), json!(3)));
+    assert_eq!((made.attribute("value"), made.attribute("max_uses")), (json!("12.5"), json!(3)));
     assert_eq!(made.attribute("valid_from"), "2026-05-01T00:00:00");
 
     let empty = form(&mut ann, "coupons/new").await.send(&mut ann).await;
@@ -290,7 +290,7 @@ async fn every_action_of_the_store_has_a_form() {
     let debit = [("/adjustment_type", "debit"), ("/amount", "12.34"), ("/reason", "Paid")];
     done(act(&mut ann, &format!("vouchers/{voucher}/do/adjust"), &debit).await);
     let ledger = shop.get(&format!("/vouchers/{voucher}/ledger")).send().await.expect(200);
-    assert_eq!(ledger.total(), 2);
+    assert_eq!(ledger.total(), 1);
 
     let webhook = shop.add_webhook().await;
     let seen = act(&mut ann, &format!("webhooks/{webhook}/do/test"), &[]).await;
@@ -363,21 +363,18 @@ async fn forms_of_others_are_refused_and_change_nothing() {
     let shop = shop().await;
     shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
-    let mut bob = Visitor::signed_in(&shop, "manager").await;
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
     for of in ["manufacturers/new", "manufacturers/1/edit"] {
         let filled = form(&mut ann, of).await.with("/manufacturer_name", "Forged");
-        // Without the token, from another site, and from the session of another user.
-        let html = std::mem::take(&mut ann.html);
-        assert_eq!(filled.send(&mut ann).await.status, 403, "{of}");
-        ann.html.clone_from(&html);
-        let mut foreign = Visitor::of("http://shop.example");
-        foreign.cookies.clone_from(&ann.cookies);
-        foreign.html.clone_from(&html);
-        let url = shop.url("");
-        let mut foreign = Visitor { origin: url, ..foreign }.with("origin", "http://evil.example");
-        assert_eq!(filled.send(&mut foreign).await.status, 403, "{of}");
-        bob.html.clone_from(&html);
+        // Without the token, with another one, from the session of another user, and from another site.
+        for token in ["", "forged"] {
+            let forged = filled.clone().with("csrf_token", token);
+            assert_eq!(forged.send(&mut ann).await.status, 403, "{of}");
+        }
         assert_eq!(filled.send(&mut bob).await.status, 403, "{of}");
+        let mut foreign = Visitor::of(&shop.url("")).with("origin", "http://evil.example");
+        foreign.cookies.clone_from(&ann.cookies);
+        assert_eq!(filled.send(&mut foreign).await.status, 403, "{of}");
     }
     let all = shop.get("/manufacturers").send().await.expect(200);
     assert_eq!(all.column("manufacturer_name"), ["Birch"]);
@@ -399,7 +396,6 @@ async fn a_right_that_is_taken_between_form_and_answer_is_missing() {
         assert_eq!(seen.status, 422, "{}", filled.to);
         seen.says("You lack the permission store.");
         assert_eq!(bob.get(&filled.to).await.status, 404, "the page is not there any more");
-        bob.html = seen.html;
     }
     // Whoever may not view a type sees no sign of it.
     deny(&shop, "store.view").await;
@@ -418,14 +414,13 @@ async fn deny(shop: &Shop, action: &str) {
 async fn forms_are_there_for_users_with_the_permission_of_their_route() {
     let shop = shop().await;
     shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
-    for (user, new, edit, delete) in
-        [("superuser", 200, 200, 200), ("administrator", 200, 200, 200), ("manager", 200, 200, 404)]
-    {
-        let mut visitor = Visitor::signed_in(&shop, user).await;
-        for (of, status) in [("new", new), ("1/edit", edit), ("1/delete", delete)] {
-            let seen = visitor.get(&page(&format!("manufacturers/{of}"))).await;
-            assert_eq!(seen.status, status, "{user} {of}: {}", seen.html);
-        }
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    let forms = [("store.create", "new"), ("store.edit", "1/edit"), ("store.delete", "1/delete")];
+    for (action, of) in forms {
+        let of = page(&format!("manufacturers/{of}"));
+        assert_eq!(bob.get(&of).await.status, 200, "{of}");
+        deny(&shop, action).await;
+        assert_eq!(bob.get(&of).await.status, 404, "{of}");
     }
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for nothing in [

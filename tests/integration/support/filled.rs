@@ -3,6 +3,7 @@
 use crate::support::visitor::{Seen, Visitor};
 
 /// A form with its fields, of which some may be filled in.
+#[derive(Clone)]
 pub struct Filled {
     /// Where it is sent, below the administration.
     pub to: String,
@@ -50,8 +51,6 @@ impl Filled {
             fields.extend(name.zip(value));
             rest = after;
         }
-        // The visitor adds the token of the page itself.
-        fields.retain(|(name, _)| name != "csrf_token");
         Filled { to, fields }
     }
 

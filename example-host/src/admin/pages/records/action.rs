@@ -1,6 +1,7 @@
 //! What else can be done with a record, such as to change its status: a form for each, with the fields of the request.
 
 use crate::admin::problem::Problem;
+use crate::admin::records::asking;
 use crate::admin::records::body;
 use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
@@ -22,7 +23,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let record = at.record().await?;
     let entered = Entered::of_defaults(members(action));
     let references = look_up(&at, action, &record, &entered).await?;
-    render(&at, action, &record, &entered, &references, Faults::default())
+    render(&at, action, &record, &entered, &references, Faults::default()).await
 }
 
 pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
@@ -32,16 +33,16 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
     let members = members(action);
     let mut entered = Entered::of_form(members, &visit.form);
     let mut references = look_up(&at, action, &record, &entered).await?;
-    let again = |entered: &Entered, references: &References, faults: Faults| {
-        render(&at, action, &record, entered, references, faults)
-    };
     if visit.form.given(ADD).is_some() {
-        return Ok(Outcome::Answered(again(&entered, &references, Faults::default())?));
+        let faults = Faults::default();
+        let view = render(&at, action, &record, &entered, &references, faults).await?;
+        return Ok(Outcome::Answered(view));
     }
     let mut faults = references.resolve(&visit, at.types, members, &mut entered).await?;
     let body = body::of_new(members, &entered).map_err(|wrong| faults.extend(wrong));
     let (Ok(body), true) = (body, faults.is_empty()) else {
-        return Ok(Outcome::Again(again(&entered, &references, faults)?));
+        let view = render(&at, action, &record, &entered, &references, faults).await?;
+        return Ok(Outcome::Again(view));
     };
     let sending = Sending {
         route: &action.route,
@@ -56,7 +57,7 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
         return done::acted(&at, &record.id, &action.title, answer).await;
     }
     let faults = Faults::of_answer(&answer);
-    Ok(Outcome::Again(again(&entered, &references, faults)?))
+    Ok(Outcome::Again(render(&at, action, &record, &entered, &references, faults).await?))
 }
 
 /// The action in the address.
@@ -77,6 +78,19 @@ fn parent(at: &At<'_>, action: &Action, record: &Record) -> Result<String, Probl
     }
 }
 
+/// The version that a request is about: that of the record, or of the one that it belongs to, if the path begins with
+/// that.
+async fn version(at: &At<'_>, action: &Action, record: &Record) -> Result<String, Problem> {
+    let Some(kind) = action.parent.as_deref().and_then(|parent| at.types.kind(parent)) else {
+        return Ok(record.version.clone());
+    };
+    let parent = parent(at, action, record)?;
+    match at.offered(kind.show.as_ref()) {
+        Ok(_) => Ok(asking::show(at.visit, kind, &parent, &[]).await?.0.version),
+        Err(_) => Ok(String::new()),
+    }
+}
+
 async fn look_up(
     at: &At<'_>,
     action: &Action,
@@ -94,7 +108,7 @@ async fn look_up(
     References::look_up(at.visit, at.types, members(action), entered, &below).await
 }
 
-fn render(
+async fn render(
     at: &At<'_>,
     action: &Action,
     record: &Record,
@@ -108,7 +122,7 @@ fn render(
     // What was entered is about the version that the form showed, unless the user is told of a later one.
     let version = match at.visit.form.given(VERSION) {
         Some(version) if !faults.has_code("version_mismatch") => version.to_owned(),
-        _ => record.version.clone(),
+        _ => version(at, action, record).await?,
     };
     let (parts, left_out) =
         parts(at.visit, members(action), entered, references, &mut faults, true);
