@@ -7,6 +7,8 @@ mod audit_trail;
 mod browser;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_files;
+#[cfg(engine = "sqlite")] // The same.
+mod browser_records;
 mod details;
 mod extensions;
 mod pages;
