@@ -3,7 +3,7 @@
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use serde_json::{Value, json};
 
-use crate::support::browser::{Browser, DESK, LOOKS, PHONE, faults_of, folder};
+use crate::support::browser::{Browser, DESK, LOOKS, faults_of, folder};
 use crate::support::harness::Shop;
 use crate::support::visitor::{PASSWORD, shop};
 
@@ -118,7 +118,7 @@ async fn records_are_added_corrected_and_deleted_with_the_keyboard_only() {
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn an_order_is_added_and_its_status_changed_without_scripts() {
     let shop = shop().await;
-    let browser = Browser::open(&shop, PHONE).await;
+    let browser = Browser::open(&shop, DESK).await;
     browser.without_script().await;
     browser.goto("/").await;
     browser.sign_in("superuser", PASSWORD).await;

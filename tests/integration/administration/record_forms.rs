@@ -297,7 +297,7 @@ async fn every_action_of_the_store_has_a_form() {
     assert_eq!(seen.status, 200, "{}", seen.html);
     seen.says("<h2 id=\"result\">Result</h2>");
     done(
-        act(&mut ann, &format!("webhooks/{webhook}/do/replay"), &[("/since", "2026-01-01T00:00")])
+        act(&mut ann, &format!("webhooks/{webhook}/do/replay"), &[("/since", "2026-01-01T00:00:00")])
             .await,
     );
 
