@@ -9,7 +9,7 @@ use crate::site::operations::{self, Operation};
 use super::catalogue::Catalogue;
 use super::pages::{
     account, api, audit, dashboard, export, extensions, groups, import, parameters, permissions,
-    token, token_new, token_rotate, tokens, users, why,
+    records, token, token_new, token_rotate, tokens, users, why,
 };
 use super::paths::{ADMIN, MANAGE, Needed};
 use super::problem::Problem;
@@ -129,6 +129,13 @@ pub(super) const PAGES: &[Page] = &[
     Page::at("/export/file", "administration.export.file")
         .offered(export::is_offered)
         .reads(MANAGE, |visit| Box::pin(export::file(visit))),
+    Page::at("/search", "administration.search")
+        .offered(records::search::is_offered)
+        .reads(MANAGE, |visit| Box::pin(records::search::page(visit))),
+    Page::at("/records/{extension}/{type}", "administration.records")
+        .reads(MANAGE, |visit| Box::pin(records::list::page(visit))),
+    Page::at("/records/{extension}/{type}/{id}", "administration.records.record")
+        .reads(MANAGE, |visit| Box::pin(records::detail::page(visit))),
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),

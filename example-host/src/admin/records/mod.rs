@@ -3,11 +3,13 @@
 
 pub(crate) mod asking;
 mod defaults;
+pub(crate) mod listing;
 mod lists;
 pub(crate) mod model;
+pub(crate) mod navigation;
 pub(crate) mod reading;
 pub(crate) mod record;
 mod routes;
-mod schema;
+pub(crate) mod schema;
 pub(crate) mod showing;
 pub(crate) mod visible;

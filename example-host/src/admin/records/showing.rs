@@ -53,11 +53,26 @@ pub(crate) fn shown(attribute: &Attribute, value: &Value, names: &Names, longest
 }
 
 /// An attribute of a record. A related record that is not an attribute has the name of its relationship.
-pub(crate) fn of_record(record: &Record, attribute: &Attribute, names: &Names, longest: usize) -> Shown {
+pub(crate) fn of_record(
+    record: &Record,
+    attribute: &Attribute,
+    names: &Names,
+    longest: usize,
+) -> Shown {
     match record.attributes.get(&attribute.name) {
         Some(value) => shown(attribute, value, names, longest),
         None => Shown::default(),
     }
+}
+
+/// A value of which no more is known.
+pub(crate) fn plain(value: &Value, longest: usize) -> Shown {
+    let shape = match value {
+        Value::Number(_) => Shape::Whole,
+        Value::Bool(_) => Shape::Flag,
+        _ => Shape::Raw,
+    };
+    of_shape(&shape, value, longest)
 }
 
 /// The name of a record, as people read it.
@@ -102,10 +117,11 @@ fn of_shape(shape: &Shape, value: &Value, longest: usize) -> Shown {
     match shape {
         Shape::Whole | Shape::Decimal => number(plain, longest),
         Shape::Flag => flag(plain),
-        Shape::Date => read_day(&plain).map_or_else(|| cut(&plain, longest), |day| at(&day, &plain)),
-        Shape::Moment => {
-            read_moment(&plain).map_or_else(|| cut(&plain, longest), |(text, exact)| at(&text, &exact))
+        Shape::Date => {
+            read_day(&plain).map_or_else(|| cut(&plain, longest), |day| at(&day, &plain))
         }
+        Shape::Moment => read_moment(&plain)
+            .map_or_else(|| cut(&plain, longest), |(text, exact)| at(&text, &exact)),
         Shape::Picture => picture(&plain, longest),
         Shape::List(of) => list(of, value, longest),
         Shape::Parts(_) => Shown {
@@ -194,9 +210,8 @@ fn read_day(plain: &str) -> Option<String> {
 /// A moment in words, and as programs read it. One without an offset is in UTC.
 fn read_moment(plain: &str) -> Option<(String, String)> {
     let plainly = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-    let words = format_description!(
-        "[day padding:none] [month repr:short] [year], [hour]:[minute] UTC"
-    );
+    let words =
+        format_description!("[day padding:none] [month repr:short] [year], [hour]:[minute] UTC");
     let moment = match OffsetDateTime::parse(plain, &Rfc3339) {
         Ok(moment) => {
             let moment = moment.checked_to_offset(UtcOffset::UTC)?;
