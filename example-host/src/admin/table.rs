@@ -129,6 +129,13 @@ pub(super) const PAGES: &[Page] = &[
     Page::at("/export/file", "administration.export.file")
         .offered(export::is_offered)
         .reads(MANAGE, |visit| Box::pin(export::file(visit))),
+    Page::at("/search", "administration.search")
+        .offered(records::search::is_offered)
+        .reads(MANAGE, |visit| Box::pin(records::search::page(visit))),
+    Page::at("/records/{extension}/{type}", "administration.records")
+        .reads(MANAGE, |visit| Box::pin(records::list::page(visit))),
+    Page::at("/records/{extension}/{type}/{id}", "administration.records.record")
+        .reads(MANAGE, |visit| Box::pin(records::detail::page(visit))),
     Page::at("/records/{extension}/{type}/new", "administration.records.new")
         .reads(MANAGE, |visit| Box::pin(records::create::blank(visit)))
         .asks(MANAGE, |visit| Box::pin(records::create::add(visit))),

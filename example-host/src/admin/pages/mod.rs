@@ -11,7 +11,7 @@ pub(super) mod extensions;
 pub(super) mod groups;
 pub(super) mod import;
 mod import_report;
-mod panels;
+pub(super) mod panels;
 pub(super) mod parameters;
 pub(super) mod permissions;
 pub(super) mod records;

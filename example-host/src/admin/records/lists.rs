@@ -20,7 +20,9 @@ impl<'d> Routes<'d> {
         };
         let fields =
             parameters.iter().map(|(name, _)| *name).filter(|of| of.starts_with("fields["));
+        let exact = parameters.iter().find(|(_, parameter)| parameter["x-exact"] == true);
         Query {
+            exact: exact.map(|(name, _)| (*name).to_owned()),
             search: first(&["filter[search]", "search", "q"]),
             sort: first(&["sort"]),
             offset: first(&["page[offset]", "offset"]),

@@ -111,6 +111,8 @@ pub(crate) struct Relation {
 #[derive(Clone, Default)]
 pub(crate) struct Query {
     pub(crate) search: Option<String>,
+    /// The parameter with a whole text that identifies a record.
+    pub(crate) exact: Option<String>,
     pub(crate) sort: Option<String>,
     pub(crate) offset: Option<String>,
     pub(crate) limit: Option<String>,

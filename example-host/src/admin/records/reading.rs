@@ -146,7 +146,7 @@ impl<'d> Reader<'d> {
             relations: self.relations(record, list.or(shown)),
             filters: list.map(|list| self.routes.filters(list)).unwrap_or_default(),
             sorts: list.map(|list| self.routes.sorts(list)).unwrap_or_default(),
-            query: list.map(|list| self.routes.query(list)).unwrap_or_default(),
+            query: list.or(shown).map(|read| self.routes.query(read)).unwrap_or_default(),
             exported: false,
             attributes,
         }

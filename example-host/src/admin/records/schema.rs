@@ -254,7 +254,7 @@ pub(super) fn bounded(text: &str) -> String {
 }
 
 /// A name in words: `tax_percent` is "Tax percent", and `country_id`, which names another record, "Country".
-pub(super) fn in_words(name: &str, is_reference: bool) -> String {
+pub(crate) fn in_words(name: &str, is_reference: bool) -> String {
     let name = name.strip_suffix("_id").filter(|_| is_reference).unwrap_or(name);
     let words = bounded(name).replace(['_', '-', '.'], " ");
     let mut letters = words.trim().chars();

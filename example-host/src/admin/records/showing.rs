@@ -65,6 +65,16 @@ pub(crate) fn of_record(
     }
 }
 
+/// A value of which no more is known.
+pub(crate) fn plain(value: &Value, longest: usize) -> Shown {
+    let shape = match value {
+        Value::Number(_) => Shape::Whole,
+        Value::Bool(_) => Shape::Flag,
+        _ => Shape::Raw,
+    };
+    of_shape(&shape, value, longest)
+}
+
 /// The name of a record, as people read it.
 pub(crate) fn label(record: &Record, kind: &Kind) -> String {
     let parts = kind.label.iter().filter_map(|name| {

@@ -363,11 +363,16 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
             (format!("The value of {name}."), schema, example)
         }
     };
-    json!({
+    let mut parameter = json!({
         "name": format!("filter[{}]", filter.name),
         "in": "query",
         "description": description,
         "schema": schema,
         "example": example,
-    })
+    });
+    // Of records that share a text, the whole is found and not its parts.
+    if matches!(filter.test, Test::OfPart(_)) && resource.children.is_some() {
+        parameter["x-exact"] = json!(true);
+    }
+    parameter
 }

@@ -25,12 +25,18 @@ pub(super) fn of_field(schema: Value, field: &Field) -> Value {
     }
 }
 
+/// Adds to the schema of a computed row where people find it.
+pub(super) fn of_row(schema: &mut Value, resource: &Resource) {
+    let group = REGISTRY.find(resource.kind).and_then(|of| of.shown.group);
+    if let Some(group) = group.map(Group::title) {
+        schema["x-group"] = json!(group);
+    }
+}
+
 /// Adds to the schema of a record how it is named and listed.
 pub(super) fn of_record(schema: &mut Value, resource: &Resource) {
     schema["x-singular"] = json!(resource.singular);
-    if let Some(group) = resource.shown.group.map(Group::title) {
-        schema["x-group"] = json!(group);
-    }
+    of_row(schema, resource);
     for (member, names) in
         [("x-label", resource.shown.label), ("x-columns", resource.shown.columns)]
     {

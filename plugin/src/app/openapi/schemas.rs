@@ -413,7 +413,7 @@ pub(super) fn of_computed(
         },
         "example": row,
     });
-    presentation::of_record(&mut record, of);
+    presentation::of_row(&mut record, of);
     let list = json!({
         "type": "object",
         "description": "A page of rows.",

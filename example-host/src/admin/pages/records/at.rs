@@ -48,14 +48,24 @@ impl<'v> At<'v> {
         Ok(asking::show(self.visit, self.kind, &self.id()?, &[]).await?.0)
     }
 
+    /// Whether the user may read single records of a type.
+    pub(super) fn shows(&self, kind: &Kind) -> bool {
+        kind.show.as_ref().is_some_and(|show| asking::may(self.visit, show))
+    }
+
+    /// Whether the user may use a route.
+    pub(super) fn may(&self, route: &Route) -> bool {
+        asking::may(self.visit, route)
+    }
+
     /// The address of the list.
     pub(super) fn list(&self) -> String {
-        href(&format!("/records/{}/{}", self.types.extension, self.kind.name))
+        list(&self.types.extension, &self.kind.name)
     }
 
     /// The address of the page of a record.
     pub(super) fn page(&self, id: &str) -> String {
-        format!("{}/{}", self.list(), utf8_percent_encode(id, NON_ALPHANUMERIC))
+        page(&self.types.extension, &self.kind.name, id)
     }
 
     /// What leads to a page about a record.
@@ -64,4 +74,14 @@ impl<'v> At<'v> {
         let record = record.map(|record| (self.page(&record.id), record.label(self.kind)));
         [list].into_iter().chain(record).collect()
     }
+}
+
+/// The address of a list.
+pub(super) fn list(extension: &str, kind: &str) -> String {
+    href(&format!("/records/{extension}/{kind}"))
+}
+
+/// The address of the page of a record.
+pub(super) fn page(extension: &str, kind: &str, id: &str) -> String {
+    format!("{}/{}", list(extension, kind), utf8_percent_encode(id, NON_ALPHANUMERIC))
 }

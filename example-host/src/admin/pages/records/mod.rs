@@ -1,10 +1,14 @@
 //! The pages about the records of extensions.
 
-pub(in crate::admin) mod action;
+pub(crate) mod action;
 mod at;
 mod conflict;
-pub(in crate::admin) mod create;
-pub(in crate::admin) mod delete;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod detail;
 mod done;
-pub(in crate::admin) mod edit;
+pub(crate) mod edit;
 mod form;
+mod grid;
+pub(crate) mod list;
+pub(crate) mod search;
