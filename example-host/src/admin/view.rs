@@ -355,11 +355,6 @@ impl Field {
         Self { kind, longest: None, greatest, ..Self::text(name, label) }
     }
 
-    /// The same with seconds.
-    pub(crate) fn to_the_second(self) -> Self {
-        Self { step: "1", ..self }
-    }
-
     /// A selection of one value.
     pub(crate) fn choice(
         name: impl Into<Words>,

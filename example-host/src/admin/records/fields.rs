@@ -180,7 +180,7 @@ impl Filling<'_> {
             }
             Shape::Date if is_like(text, "0000-00-00") => Field::date(name, label),
             Shape::Moment if is_like(text, "0000-00-00T00:00:00") => {
-                Field::moment(name, label, None).to_the_second()
+                Field { step: "1", ..Field::moment(name, label, None) }
             }
             shape if is_composed(shape) => Field::area(name, label),
             Shape::LongText | Shape::Raw | Shape::List(_) => Field::area(name, label),

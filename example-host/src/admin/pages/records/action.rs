@@ -9,6 +9,7 @@ use crate::admin::records::model::{Action, Attribute};
 use crate::admin::records::record::Record;
 use crate::admin::records::references::{Below, References};
 use crate::admin::records::sending::{Sending, send};
+use crate::admin::records::showing;
 use crate::admin::view::{View, show};
 use crate::admin::visit::{Outcome, Visit};
 
@@ -116,7 +117,7 @@ async fn render(
     references: &References,
     mut faults: Faults,
 ) -> Result<View, Problem> {
-    let heading = format!("{}: {}", record.label(at.kind), action.title);
+    let heading = format!("{}: {}", showing::label(record, at.kind), action.title);
     let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
     // What was entered is about the version that the form showed, unless the user is told of a later one.

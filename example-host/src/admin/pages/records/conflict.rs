@@ -9,6 +9,7 @@ use crate::admin::records::faults::Faults;
 use crate::admin::records::model::{Attribute, Shape};
 use crate::admin::records::record::Record;
 use crate::admin::records::references::References;
+use crate::admin::records::showing;
 use crate::admin::view::{Layout, Notice, View, show};
 use crate::admin::visit::Visit;
 
@@ -72,7 +73,7 @@ pub(super) fn is_given_up(visit: &Visit, pointer: &str) -> bool {
 impl Conflict<'_> {
     pub(super) fn view(&self, at: &At<'_>, record: &Record) -> Result<View, Problem> {
         let now = self.theirs.hashes(self.members);
-        let heading = format!("{} has changed", record.label(at.kind));
+        let heading = format!("{} has changed", showing::label(record, at.kind));
         let notice =
             Notice::bad("Nothing was saved: the record was changed since the form was opened.");
         show(&ConflictPage {

@@ -6,6 +6,7 @@ use crate::admin::problem::Problem;
 use crate::admin::records::faults::Faults;
 use crate::admin::records::record::Record;
 use crate::admin::records::sending::{Sending, send};
+use crate::admin::records::showing;
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
@@ -63,7 +64,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
 }
 
 fn render(at: &At<'_>, record: &Record, faults: Faults) -> Result<View, Problem> {
-    let name = record.label(at.kind);
+    let name = showing::label(record, at.kind);
     let cascade = at.kind.delete.iter().flat_map(|route| &route.cascade);
     show(&DeletePage {
         layout: layout(at.visit, &format!("Delete {name}?"), &faults),

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::admin::problem::Problem;
 use crate::admin::records::asking;
-use crate::admin::records::model::{Kind, Shape};
-use crate::admin::records::record::{self, Record};
+use crate::admin::records::model::Kind;
+use crate::admin::records::record::{self, Names, Record};
+use crate::admin::records::showing;
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::Outcome;
 
@@ -17,6 +18,8 @@ use super::at::At;
 
 /// The maximum number of characters of a record's name in a message, which is kept in a cookie.
 const NAME: usize = 60;
+/// The maximum number of characters of a value that is not shown only once.
+const VALUE: usize = 2000;
 
 #[derive(Template)]
 #[template(path = "admin/records/result.html")]
@@ -55,8 +58,9 @@ pub(super) async fn acted(
         }
         // Nothing was made that could be looked at later, so the answer is shown.
         Some(record) if answer.status() == StatusCode::OK => {
-            let kind = at.types.kind(&record.kind);
-            Ok(Outcome::Answered(result(at, id, &message, Vec::new(), facts(&record, kind))?))
+            let facts = at.types.kind(&record.kind).map(|kind| facts(&record, kind));
+            let view = result(at, id, &message, Vec::new(), facts.unwrap_or_default())?;
+            Ok(Outcome::Answered(view))
         }
         _ => Ok(Outcome::Written { to: at.page(id), message }),
     }
@@ -87,18 +91,12 @@ fn shown_once(kind: &Kind, first: &Record, later: &Record) -> Vec<(String, Strin
 }
 
 /// The values of a record that has no page.
-fn facts(record: &Record, kind: Option<&Kind>) -> Vec<(String, String)> {
-    let values = record.attributes.iter().filter(|(_, value)| !is_empty(value));
-    let facts = values.map(|(name, value)| {
-        let attribute = kind.and_then(|kind| kind.attribute(name));
-        let shown = match attribute.map(|attribute| &attribute.shape) {
-            Some(Shape::Flag) if *value == 0 || *value == false => "No".to_owned(),
-            Some(Shape::Flag) => "Yes".to_owned(),
-            _ => record::text(value),
-        };
-        (attribute.map_or_else(|| name.clone(), |attribute| attribute.title.clone()), shown)
+fn facts(record: &Record, kind: &Kind) -> Vec<(String, String)> {
+    let facts = kind.attributes.iter().map(|attribute| {
+        let shown = showing::of_record(record, attribute, &Names::default(), VALUE);
+        (attribute.title.clone(), shown.text)
     });
-    facts.collect()
+    facts.filter(|(_, text)| !text.is_empty()).collect()
 }
 
 fn result(
@@ -120,7 +118,7 @@ fn result(
 
 /// The name of a record in a message.
 pub(super) fn name(kind: &Kind, record: &Record) -> String {
-    record.label(kind).chars().take(NAME).collect()
+    showing::label(record, kind).chars().take(NAME).collect()
 }
 
 /// The record in an answer, which may be of another type.

@@ -8,6 +8,7 @@ use crate::admin::records::model::{Attribute, Route};
 use crate::admin::records::record::Record;
 use crate::admin::records::references::References;
 use crate::admin::records::sending::{Sending, send};
+use crate::admin::records::showing;
 use crate::admin::view::{View, show};
 use crate::admin::visit::{Outcome, Visit};
 
@@ -116,7 +117,7 @@ impl Form<'_> {
         (version, hashes): (String, String),
     ) -> Result<View, Problem> {
         let Self { at, members, record } = self;
-        let heading = format!("Edit {}", record.label(at.kind));
+        let heading = format!("Edit {}", showing::label(record, at.kind));
         let layout = layout(at.visit, &heading, &faults);
         let key = form_key(at.visit, &faults)?;
         let (parts, left_out) = parts(at.visit, members, entered, references, &mut faults, false);
