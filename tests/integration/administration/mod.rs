@@ -10,6 +10,7 @@ mod browser_files;
 mod details;
 mod extensions;
 mod pages;
+mod records;
 mod sessions;
 mod tokens;
 mod trust;
