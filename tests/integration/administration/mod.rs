@@ -13,6 +13,7 @@ mod details;
 mod extensions;
 mod pages;
 mod record_forms;
+mod records;
 mod sessions;
 mod tokens;
 mod trust;

@@ -115,7 +115,9 @@ impl<'d> Schemas<'d> {
         let required = views.iter().filter_map(|view| view["required"].as_array()).flatten();
         let required: Vec<&str> = required.filter_map(Value::as_str).take(ATTRIBUTES).collect();
         let example = views.iter().map(|view| &view["example"]).find(|example| example.is_object());
-        let read = self.properties(schema).into_iter().map_while(|(name, property)| {
+        let current = self.properties(schema).into_iter();
+        let current = current.filter(|(_, property)| property["deprecated"] != true);
+        let read = current.map_while(|(name, property)| {
             let example = example.map_or(&Value::Null, |example| &example[name.as_str()]);
             let required = required.contains(&name.as_str());
             Some(Attribute { required, ..self.attribute(name, property, example, depth)? })

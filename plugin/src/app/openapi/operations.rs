@@ -370,8 +370,10 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         "schema": schema,
         "example": example,
     });
-    // Of records that share a text, the whole is found and not its parts.
-    if matches!(filter.test, Test::OfPart(_)) && resource.children.is_some() {
+    // Of records that share a text, the whole is found: neither its parts, nor another view of it.
+    if matches!(filter.test, Test::OfPart(part) if part.table != resource.table)
+        && resource.fixed.is_empty()
+    {
         parameter["x-exact"] = json!(true);
     }
     parameter

@@ -3,8 +3,9 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::admin::records::model::{Attribute, Kind, Shape, Types};
+use crate::admin::records::model::{Attribute, Kind, Shape};
 use crate::admin::records::record::{Identity, Names, Record};
 use crate::admin::records::showing::{self, Look, Shown};
 
@@ -12,6 +13,8 @@ use super::at::At;
 
 /// The maximum size of the texts of a table, as they are in HTML.
 const TEXTS: usize = 22_000;
+/// The maximum number of rows with pictures.
+const PICTURES: usize = 50;
 /// The numbers of characters to which texts are cut, until they fit.
 const LENGTHS: [usize; 5] = [120, 60, 30, 15, 6];
 
@@ -105,7 +108,7 @@ pub(super) fn rows(
     records: &[Record],
     names: &Names,
 ) -> Vec<Row> {
-    let links = Links::of(at);
+    let links = Links { pictures: records.len() <= PICTURES, ..Links::of(at) };
     let mut rows = Vec::new();
     for longest in LENGTHS {
         rows = records.iter().map(|record| row(&links, columns, record, names, longest)).collect();
@@ -127,7 +130,10 @@ fn row(
         let shown = showing::of_record(record, attribute, names, longest);
         links.cell(shown)
     });
-    let picture = columns.picture.map(|of| showing::of_record(record, of, names, longest));
+    let picture = columns
+        .picture
+        .filter(|_| links.pictures)
+        .map(|of| showing::of_record(record, of, names, longest));
     let label: String = showing::label(record, columns.kind).chars().take(longest).collect();
     Row {
         label,
@@ -152,21 +158,28 @@ pub(super) fn escaped(text: &str) -> usize {
     text.bytes().map(|of| if matches!(of, b'<' | b'>' | b'&' | b'"' | b'\'') { 5 } else { 1 }).sum()
 }
 
-/// The pages of records that the user may read.
+/// The pages of records that the user may read. Their addresses are relative to the page, because a table has many.
 pub(super) struct Links<'a> {
-    types: &'a Types,
+    /// What leads from the page to the pages of the extension.
+    up: &'static str,
     kinds: Vec<&'a str>,
+    /// Whether a table has pictures.
+    pictures: bool,
 }
 
 impl<'a> Links<'a> {
     pub(super) fn of(at: &At<'a>) -> Self {
         let shown = at.types.kinds.iter().filter(|kind| at.shows(kind));
-        Self { types: at.types, kinds: shown.map(|kind| kind.name.as_str()).collect() }
+        let up = if at.visit.params.len() > 2 { "../" } else { "" };
+        Self { up, pictures: true, kinds: shown.map(|kind| kind.name.as_str()).collect() }
     }
 
     pub(super) fn page(&self, record: &Identity) -> Option<String> {
         let is_shown = self.kinds.contains(&record.kind.as_str());
-        is_shown.then(|| super::at::page(&self.types.extension, &record.kind, &record.id))
+        is_shown.then(|| {
+            let id = utf8_percent_encode(&record.id, NON_ALPHANUMERIC);
+            format!("{}{}/{id}", self.up, record.kind)
+        })
     }
 
     pub(super) fn cell(&self, shown: Shown) -> Cell {

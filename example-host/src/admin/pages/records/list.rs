@@ -232,7 +232,7 @@ async fn filters(at: &At<'_>, state: &Asked) -> Vec<Field> {
 }
 
 fn field(filter: &Filter, choices: Option<Vec<(String, String)>>, value: &str) -> Field {
-    let Filter { name, title, description, shape, reference, .. } = filter;
+    let Filter { name, title, shape, reference, .. } = filter;
     let choice = |words: Vec<(String, String)>| {
         let any = (String::new(), "Any".to_owned());
         let has = value.is_empty() || words.iter().any(|(word, _)| word == value);
@@ -254,7 +254,7 @@ fn field(filter: &Filter, choices: Option<Vec<(String, String)>>, value: &str) -
         (None, _) if reference.is_some() => {
             Field::text(name.clone(), title.clone()).hint("A name or a key.")
         }
-        (None, _) => Field::text(name.clone(), title.clone()).hint(description.clone()),
+        (None, _) => Field::text(name.clone(), title.clone()),
     };
     field.maybe_empty().value(value)
 }
@@ -316,7 +316,8 @@ fn exports(at: &At<'_>, state: &Asked) -> Result<Vec<(String, &'static str)>, Pr
             Format::Csv => "Export as CSV",
             Format::Ndjson => "Export as NDJSON",
         };
-        (format!("{file}&format={}&{state}", format.name()), title)
+        let state = if state.is_empty() { String::new() } else { format!("&{state}") };
+        (format!("{file}&format={}{state}", format.name()), title)
     });
     Ok(exports.to_vec())
 }
