@@ -10,7 +10,7 @@ mod browser_files;
 mod details;
 mod extensions;
 mod pages;
-mod records;
+mod record_pages;
 mod sessions;
 mod tokens;
 mod trust;
