@@ -13,7 +13,7 @@ mod details;
 mod extensions;
 mod pages;
 mod record_forms;
-mod records;
+mod record_pages;
 mod sessions;
 mod tokens;
 mod trust;

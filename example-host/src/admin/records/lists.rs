@@ -50,7 +50,6 @@ impl<'d> Routes<'d> {
             Filter {
                 name: name.to_owned(),
                 title: in_words(words, reference.is_some()),
-                description: parameter["description"].as_str().map(bounded).unwrap_or_default(),
                 shape: self.schemas.shape(schema, &parameter["example"]),
                 reference: reference.map(bounded),
             }

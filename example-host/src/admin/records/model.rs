@@ -126,7 +126,6 @@ pub(crate) struct Filter {
     /// The name of the parameter.
     pub(crate) name: String,
     pub(crate) title: String,
-    pub(crate) description: String,
     pub(crate) shape: Shape,
     /// The type of the record whose key it takes.
     pub(crate) reference: Option<String>,

@@ -167,6 +167,11 @@ impl<'d> Routes<'d> {
 
     fn records(&self, schema: &'d Value, many: bool) -> Option<Answer<'d>> {
         let record = self.schemas.resolved(schema);
+        // Records of several types have no attributes in common.
+        let mut of_several = ["anyOf", "oneOf"].iter().filter_map(|of| record[of].as_array());
+        if of_several.any(|of| of.len() > 1) {
+            return None;
+        }
         let of = self.schemas.property(record, "type");
         let kind = of.and_then(|of| of["const"].as_str().or_else(|| only(&of["enum"])));
         self.schemas.has_properties(record).then_some(Answer { record, kind, many })

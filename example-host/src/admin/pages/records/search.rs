@@ -60,6 +60,8 @@ struct Searched<'c> {
     types: &'c Types,
     kind: &'c Kind,
     records: Vec<Record>,
+    /// Records that this text identifies.
+    identified: Vec<String>,
     /// Records that have exactly this text.
     exact: Vec<String>,
     has_more: bool,
@@ -128,7 +130,7 @@ async fn search<'c>(
         return Ok(None);
     }
     let identified = identified.map(|listed| listed.records).unwrap_or_default();
-    let mut exact: Vec<String> = identified.iter().map(|record| record.id.clone()).collect();
+    let keys: Vec<String> = identified.iter().map(|record| record.id.clone()).collect();
     let has_more = found.as_ref().is_some_and(|found| {
         let total = found.total.and_then(|total| usize::try_from(total).ok());
         found.after.is_some() || total.is_some_and(|total| total > SHOWN)
@@ -140,11 +142,9 @@ async fn search<'c>(
         }
     }
     records.truncate(SHOWN);
-    let named = records.iter().filter(|record| is_exactly(record, kind, sought));
-    exact.extend(named.map(|record| record.id.clone()));
-    exact.sort();
-    exact.dedup();
-    Ok(Some(Searched { types, kind, records, exact, has_more }))
+    let exact = records.iter().filter(|record| is_exactly(record, kind, sought));
+    let exact = exact.map(|record| record.id.clone()).collect();
+    Ok(Some(Searched { types, kind, records, identified: keys, exact, has_more }))
 }
 
 /// Whether a record has this name, or a text in a column that is this.
@@ -155,13 +155,17 @@ fn is_exactly(record: &Record, kind: &Kind, sought: &str) -> bool {
     record.label(kind).to_lowercase() == sought || texts.any(|of| of.to_lowercase() == sought)
 }
 
-/// The page of the record that has exactly what was searched for, if it is the only one.
+/// The page of the only record that is identified by what was searched for, or else of the only one that has exactly
+/// this text.
 fn only(results: &[Searched<'_>]) -> Option<String> {
-    let mut exact = results.iter().flat_map(|of| of.exact.iter().map(move |id| (of, id)));
-    match (exact.next(), exact.next()) {
-        (Some((of, id)), None) => Some(at::page(&of.types.extension, &of.kind.name, id)),
-        _ => None,
-    }
+    let one = |keys: for<'r> fn(&'r Searched<'_>) -> &'r [String]| {
+        let mut found = results.iter().flat_map(|of| keys(of).iter().map(move |id| (of, id)));
+        match (found.next(), found.next()) {
+            (Some((of, id)), None) => Some(at::page(&of.types.extension, &of.kind.name, id)),
+            _ => None,
+        }
+    };
+    one(|of| &of.identified).or_else(|| one(|of| &of.exact))
 }
 
 fn hits(nth: usize, of: &Searched<'_>, sought: &str) -> Hits {

@@ -4,7 +4,7 @@
 use example_host::{Force, Setting};
 use serde_json::json;
 
-use crate::support::harness::{Role, Shop};
+use crate::support::harness::Shop;
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Seen, Visitor, beside, give_passwords};
 
@@ -209,7 +209,8 @@ async fn every_type_of_the_document_has_a_list_and_its_first_record_a_page() {
         !path.contains('{') && many.as_str().is_some_and(|many| many.starts_with("A page of r"))
     });
     // A list of a user's own records is a list of the same type.
-    assert_eq!(kinds.len(), lists.filter(|(path, _)| *path != "/vouchers/mine").count());
+    let lists = lists.filter(|(path, _)| *path != "/vouchers/mine").count();
+    assert_eq!(kinds.len(), lists, "{kinds:?}");
     for kind in &kinds {
         let seen = ann.get(&format!("{LIST}/{kind}")).await;
         assert_eq!(seen.status, 200, "{kind}: {}", seen.html);
@@ -303,7 +304,7 @@ async fn the_search_finds_records_of_all_types_and_leads_to_a_single_exact_one()
         ("l-1", "products/1"),
         (order.as_str().unwrap(), "orders/1"),
         ("SPRING", "coupons/1"),
-        ("Ada Berg", "customers/1"),
+        ("Berg", "customers/1"),
     ] {
         let seen = ann.get(&format!("/search?q={}", sought.replace(' ', "+"))).await;
         assert_eq!(seen.status, 303, "{sought}: {}", seen.html);
@@ -329,7 +330,7 @@ async fn the_search_finds_records_of_all_types_and_leads_to_a_single_exact_one()
 #[tokio::test]
 async fn hostile_texts_are_texts_and_pages_stay_small() {
     let shop = stocked().await;
-    let hostile = "<script>alert(1)</script>\u{202e}{{ 7 * 7 }}\"'&".repeat(6);
+    let hostile = "<script>alert(1)</script>\u{202e}{{ 7919 * 7919 }}\"'&".repeat(6);
     let name: String = hostile.chars().take(255).collect();
     let long = "<&\"'>".repeat(13_000);
     for _ in 0..110 {
@@ -352,7 +353,7 @@ async fn hostile_texts_are_texts_and_pages_stay_small() {
         let seen = ann.get(&page).await;
         assert_eq!(seen.status, 200, "{page}: {}", seen.html);
         assert!(seen.html.len() <= 60 * 1024, "{page}: {} bytes", seen.html.len());
-        assert!(!seen.html.contains("<script>") && !seen.html.contains("49"), "{page}");
+        assert!(!seen.html.contains("<script>") && !seen.html.contains("62710561"), "{page}");
         assert!(!seen.html.contains("src=\"https:"), "{page}");
         seen.says("&#60;");
     }
@@ -382,23 +383,4 @@ async fn an_extension_without_a_document_has_no_records() {
     assert_eq!(ann.get("/records/misbehaves/echo").await.status, 404);
     ann.get("/extensions/misbehaves").await.says("publishes no OpenAPI document");
     served.stop().await;
-}
-
-#[tokio::test]
-async fn requests_of_a_page_are_those_of_the_user() {
-    let shop = stocked().await;
-    let mut ann = Visitor::signed_in(&shop, "administrator").await;
-    ann.get("/").await;
-    ann.get(&format!("{LIST}/products")).await;
-    shop.get("/products").by(Role::Nobody).send().await.expect(401);
-    let mut boss = Visitor::signed_in(&shop, "superuser").await;
-    let seen = boss.get("/").await;
-    // The list, and the two lists that its filters choose from.
-    let (_, counted) = seen.html.split_once("Requests to this host: <strong>").unwrap();
-    let before: u64 = counted.split_once('<').unwrap().0.replace(',', "").parse().unwrap();
-    boss.get(&format!("{LIST}/products?page[limit]=100")).await;
-    let seen = boss.get("/").await;
-    let (_, counted) = seen.html.split_once("Requests to this host: <strong>").unwrap();
-    let after: u64 = counted.split_once('<').unwrap().0.replace(',', "").parse().unwrap();
-    assert_eq!(after - before, 3, "however many rows there are");
 }
