@@ -82,8 +82,8 @@ async fn a_fault_is_shown_at_its_field_and_what_was_entered_stays() {
     let seen = new.send(&mut ann).await;
     assert_eq!(seen.status, 422, "{}", seen.html);
     seen.says("Nothing was changed. See below.");
-    assert!(fault_at(&seen.html, "/value").starts_with("Value must be"), "the words of the API");
-    assert!(fault_at(&seen.html, "/max_uses").starts_with("Max_uses must be"));
+    assert!(fault_at(&seen.html, "/value").starts_with("value must be"), "the words of the API");
+    assert!(fault_at(&seen.html, "/max_uses").starts_with("max_uses must be"));
     let again = Filled::on(&ann);
     for (field, text) in [
         ("/coupon_name", "Spring <b>"),
@@ -101,7 +101,7 @@ async fn a_fault_is_shown_at_its_field_and_what_was_entered_stays() {
     assert_eq!(made.attribute("valid_from"), "2026-05-01T00:00:00");
 
     let empty = form(&mut ann, "coupons/new").await.send(&mut ann).await;
-    assert_eq!(fault_at(&empty.html, "/coupon_name"), "Coupon_name is required.");
+    assert_eq!(fault_at(&empty.html, "/coupon_name"), "coupon_name is required.");
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn only_what_was_changed_is_saved() {
     let wrong = form(&mut ann, &format!("products/{lamp}/edit")).await.with("/product_name", "");
     let seen = wrong.send(&mut ann).await;
     assert_eq!(seen.status, 422);
-    assert!(fault_at(&seen.html, "/product_name").starts_with("Product_name must"));
+    assert!(fault_at(&seen.html, "/product_name").starts_with("product_name must"));
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn every_action_of_the_store_has_a_form() {
     let wrong =
         act(&mut ann, &format!("inventory/{lamp}/do/adjust"), &[("/quantity_delta", "-99")]).await;
     assert_eq!(wrong.status, 422);
-    assert_eq!(fault_at(&wrong.html, "/reason"), "Reason is required.");
+    assert_eq!(fault_at(&wrong.html, "/reason"), "reason is required.");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use crate::admin::view::{Field, sentence};
+use crate::admin::view::Field;
 
 use super::entered::{Entered, below, is_composed};
 use super::faults::Faults;
@@ -123,7 +123,7 @@ impl Filling<'_> {
         Part::Group(Group {
             legend: attribute.title.clone(),
             hint: attribute.description.clone(),
-            fault: sentence(&self.faults.take(&pointer)),
+            fault: self.faults.take(&pointer),
             name: pointer,
             rows,
             is_list,
@@ -144,7 +144,7 @@ impl Filling<'_> {
             true => field,
             false => field.code(attribute.name.clone()).hint(hint(attribute)),
         };
-        field.fault(Some(fault.as_str()).filter(|fault| !fault.is_empty()))
+        Field { fault, ..field }
     }
 
     fn suitable(&self, attribute: &Attribute, pointer: &str, text: &str) -> Field {
