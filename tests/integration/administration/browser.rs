@@ -308,7 +308,7 @@ async fn a_record_is_found_with_the_keyboard_only() {
     assert_eq!(browser.script("return document.activeElement.value").await, "L/1");
     type_on("\u{e003}\u{e003}-1\u{e007}").await;
     browser.is_at("Lamp").await;
-    browser.press("Variants").await;
+    browser.press_on(".tabs a[href$='tab=variants']").await;
     browser.says(".tabs [aria-current]", "Variants").await;
     browser.close().await;
 }
