@@ -166,7 +166,15 @@ fn tabs<'v>(at: &At<'v>) -> Vec<(String, String, Part<'v>)> {
         let title = panel.title().to_owned();
         (format!("panel-{nth}"), title.clone(), Part::Panel(title))
     });
-    std::iter::once(overview).chain(nested).chain(parts).chain(panels).collect()
+    let mut tabs: Vec<(String, String, Part<'v>)> =
+        std::iter::once(overview).chain(nested).chain(parts).collect();
+    // A panel that shows the same as a list below the record has its title.
+    for panel in panels {
+        if tabs.iter().all(|(_, title, _)| *title != panel.1) {
+            tabs.push(panel);
+        }
+    }
+    tabs
 }
 
 /// The pages that change the record, as far as the user may.
