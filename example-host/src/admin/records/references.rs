@@ -20,6 +20,8 @@ const FEW: usize = 50;
 const FOUND: usize = 20;
 /// The maximum number of chosen records of a type whose names are looked up.
 const NAMED: usize = 20;
+/// The maximum number of types that a form looks up, and of names that it searches for.
+const ASKED: usize = 40;
 
 /// What is known of the records that the fields of a form refer to.
 #[derive(Default)]
@@ -77,7 +79,7 @@ impl References {
     ) -> Result<Self, Problem> {
         let mut wanted = BTreeSet::new();
         referred(attributes, &mut wanted);
-        let asked = wanted.into_iter().filter_map(|name| {
+        let asked = wanted.into_iter().take(ASKED).filter_map(|name| {
             let kind = types.kind(name)?;
             let below = below.iter().find(|of| of.kind == name);
             let chosen = chosen(attributes, entered, name);
@@ -103,7 +105,8 @@ impl References {
         let is_name = |text: &str| !text.is_empty() && text.parse::<i64>().is_err();
         let named = entered.fields(attributes).into_iter();
         let named = named.filter(|(_, of, text)| of.reference.is_some() && is_name(text));
-        let named: Vec<_> = named.map(|(at, of, text)| (at, of, text.to_owned())).collect();
+        let named = named.take(ASKED).map(|(at, of, text)| (at, of, text.to_owned()));
+        let named: Vec<_> = named.collect();
         for (pointer, attribute, text) in named {
             let kind = attribute.reference.as_deref().and_then(|name| types.kind(name));
             let Some(kind) = kind else { continue };
