@@ -1,5 +1,5 @@
-// Makes the copy buttons work. They are hidden until this script runs, so that they never appear
-// without a function.
+// Makes the copy buttons work, and "/" lead to the search. The buttons are hidden until this script runs, so that
+// they never appear without a function.
 "use strict";
 
 for (const button of document.querySelectorAll("button[data-copies]")) {
@@ -18,3 +18,13 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
     setTimeout(() => { button.textContent = label; }, 2000);
   });
 }
+
+// "/" leads to the search for records, unless something is being entered.
+const everywhere = document.getElementById("everywhere");
+addEventListener("keydown", (event) => {
+  const entered = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || entered || !everywhere) return;
+  event.preventDefault();
+  everywhere.focus();
+  everywhere.select();
+});

@@ -11,6 +11,8 @@ use crate::base::error::Error;
 use crate::site::Site;
 
 use super::permission::Permission;
+use super::records::model::Types;
+use super::records::reading;
 use super::tables::Tables;
 use super::view::Field;
 
@@ -41,6 +43,8 @@ pub(crate) struct Document {
     pub(crate) extension: String,
     pub(crate) text: String,
     pub(crate) groups: Vec<Group>,
+    /// The types of records that the routes have.
+    pub(crate) records: Types,
 }
 
 /// The routes with the same tag.
@@ -152,7 +156,8 @@ impl Document {
             }
         }
         groups.retain(|group| !group.operations.is_empty());
-        Ok(Self { extension: extension.to_owned(), text, groups })
+        let records = reading::read(extension, media_type, &document);
+        Ok(Self { extension: extension.to_owned(), text, groups, records })
     }
 }
 

@@ -21,6 +21,7 @@ mod pages;
 mod paths;
 mod permission;
 mod problem;
+mod records;
 mod sign_in;
 mod spool;
 mod table;
@@ -301,7 +302,7 @@ impl Administration {
                 log(&recorded);
                 Ok(view.response())
             }
-            Ok(Outcome::Unchanged { to, message }) => {
+            Ok(Outcome::Unchanged { to, message } | Outcome::Written { to, message }) => {
                 cookies.leave_notice(&Notice::good(message));
                 Ok(view::redirect(&to))
             }

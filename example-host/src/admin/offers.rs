@@ -104,6 +104,20 @@ impl<'a> Offer<'a> {
         Some(href(&format!("/export?{}", query.finish())))
     }
 
+    /// The file with the records of a list, if they are offered, and its filters apply.
+    pub(crate) fn file_of_list(&self, extension: &str, list: &str) -> Option<String> {
+        let is_here = self.extension == extension && self.tables.filters;
+        let of = self.types.iter().find(|of| is_here && of.list == list)?;
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("extension", self.extension).append_pair("type", &of.name);
+        Some(href(&format!("/export/file?{}", query.finish())))
+    }
+
+    /// Whether the route takes the filters and the order of a list.
+    pub(crate) fn takes_filters(&self) -> bool {
+        self.tables.filters
+    }
+
     /// The parameters that people choose, beside the type.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'a Parameter> {
         let Tables { parameter, dry_run, always, .. } = self.tables;

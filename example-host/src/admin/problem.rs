@@ -18,10 +18,27 @@ pub(crate) enum Problem {
     Refused(String),
     /// A password was not checked, so nothing was changed.
     Later(Later),
+    /// The API has not answered with a record or a list.
+    Trouble(Trouble),
     /// The database does not answer.
     Unavailable,
     /// An internal error.
     Failed,
+}
+
+/// Why there is nothing of the API to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// There is no such record, or no longer.
+    Gone,
+    /// The user may not see it.
+    Denied,
+    /// It has no time now.
+    Busy,
+    /// It has taken too long.
+    Slow,
+    /// It has failed.
+    Failing,
 }
 
 impl From<Error> for Problem {

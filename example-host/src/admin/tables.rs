@@ -17,6 +17,8 @@ pub(crate) struct Tables {
     /// The parameter with the type of the records, in the path or in the query.
     pub(crate) parameter: String,
     pub(crate) types: Vec<RecordType>,
+    /// Whether the route takes the filters and the order of the list of the type.
+    pub(crate) filters: bool,
     /// The query of an import that changes nothing.
     pub(crate) dry_run: Vec<(String, String)>,
     /// The query of every import.
@@ -84,6 +86,7 @@ impl Tables {
         Some(Self {
             parameter: text(&declared["type"]),
             types: types.collect(),
+            filters: declared["filters"] == true,
             dry_run: query("dry_run"),
             always: query("always"),
         })

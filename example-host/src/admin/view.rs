@@ -17,7 +17,7 @@ use super::assets;
 use super::headers::text_of;
 use super::page_request::PageRequest;
 use super::paths::{ADMIN, BASE, href};
-use super::problem::Problem;
+use super::problem::{Problem, Trouble};
 
 /// The content security policy: a page loads only the stylesheet, the script and images of this
 /// site, and sends forms only to it.
@@ -31,6 +31,8 @@ pub(crate) struct View {
     media_type: &'static str,
     /// The file name, if it is a download.
     file: Option<Cow<'static, str>>,
+    /// The page that the browser is sent to instead.
+    to: Option<String>,
     /// Whether it is made while it is sent.
     streamed: bool,
 }
@@ -38,7 +40,8 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn page(html: String) -> Self {
         let media_type = "text/html; charset=utf-8";
-        Self { body: html.into(), status: StatusCode::OK, media_type, file: None, streamed: false }
+        let (status, body) = (StatusCode::OK, html.into());
+        Self { body, status, media_type, file: None, to: None, streamed: false }
     }
 
     /// A page that is made while it is sent.
@@ -52,11 +55,24 @@ impl View {
         name: impl Into<Cow<'static, str>>,
         body: impl Into<Body>,
     ) -> Self {
-        let file = Some(name.into());
-        Self { body: body.into(), status: StatusCode::OK, media_type, file, streamed: false }
+        let (status, file) = (StatusCode::OK, Some(name.into()));
+        Self { body: body.into(), status, media_type, file, to: None, streamed: false }
+    }
+
+    /// No page: the browser is sent to another one.
+    pub(crate) fn elsewhere(to: String) -> Self {
+        Self { to: Some(to), ..Self::page(String::new()) }
+    }
+
+    /// The page of a request that has something wrong with it.
+    pub(crate) fn of_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
     }
 
     pub(crate) fn response(self) -> Response<Body> {
+        if let Some(to) = &self.to {
+            return redirect(to);
+        }
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         if self.streamed {
@@ -158,8 +174,26 @@ pub(crate) struct SignedIn {
     /// The token for the forms of the page.
     pub(crate) csrf_token: String,
     pub(crate) navigation: Vec<Link>,
+    /// The types of records in the navigation.
+    pub(crate) sections: Vec<Section>,
+    /// Whether there is a search for records, and what was searched for.
+    pub(crate) search: Option<String>,
     /// Whether the page is the user's own account.
     pub(crate) own: bool,
+}
+
+/// A group of types of records in the navigation.
+pub(crate) struct Section {
+    pub(crate) title: String,
+    /// The titles and the addresses of their lists, and whether it is the current one.
+    pub(crate) links: Vec<(String, String, bool)>,
+}
+
+impl Section {
+    /// Whether it has the current page.
+    pub(crate) fn is_open(&self) -> bool {
+        self.links.iter().any(|(_, _, current)| *current)
+    }
 }
 
 /// An entry of the navigation.
@@ -204,7 +238,7 @@ pub(crate) struct Tabs {
 
 /// A tab.
 pub(crate) struct Tab {
-    pub(crate) title: &'static str,
+    pub(crate) title: Words,
     pub(crate) href: String,
     pub(crate) current: bool,
 }
@@ -218,7 +252,7 @@ impl Tabs {
         current: &str,
     ) -> Self {
         let tab = |(title, below): &(&'static str, &str)| Tab {
-            title,
+            title: (*title).into(),
             href: href(&format!("{path}{below}")),
             current: *title == current,
         };
@@ -246,6 +280,8 @@ pub(crate) struct Field {
     pub(crate) greatest: Option<String>,
     /// The maximum number of characters.
     pub(crate) longest: Option<usize>,
+    /// The distance of valid values, where it is not the usual one.
+    pub(crate) step: &'static str,
     pub(crate) hint: Words,
     /// The value of the `autocomplete` attribute.
     pub(crate) autocomplete: &'static str,
@@ -481,6 +517,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
         Problem::Later(later) => {
             (later.status().as_u16(), "Nothing was changed", &*later.to_string())
         }
+        Problem::Trouble(trouble) => of_trouble(*trouble),
         Problem::Unavailable => (
             503,
             "Temporarily unavailable",
@@ -498,7 +535,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = View::page(html).with_status(status);
     let wait = match problem {
-        Problem::Unavailable => Some(5),
+        Problem::Unavailable | Problem::Trouble(Trouble::Busy) => Some(5),
         Problem::Later(later) => Some(later.seconds()),
         _ => None,
     };
@@ -506,6 +543,37 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// The status, the title and the text of the page for what the API does not answer.
+fn of_trouble(trouble: Trouble) -> (u16, &'static str, &'static str) {
+    match trouble {
+        Trouble::Gone => (
+            404,
+            "Record not found",
+            "There is no such record, or it has been deleted. Go back to its list, or search for it.",
+        ),
+        Trouble::Denied => (
+            403,
+            "Not permitted",
+            "You lack a permission for this. An administrator can find out which one, on the page Permissions.",
+        ),
+        Trouble::Busy => (
+            503,
+            "Temporarily unavailable",
+            "The extension has too much to do at the moment. Try again in a few seconds.",
+        ),
+        Trouble::Slow => (
+            504,
+            "Not answered in time",
+            "The extension has taken too long to answer. Try again, with a filter if the list is long.",
+        ),
+        Trouble::Failing => (
+            502,
+            "The extension has failed",
+            "The extension has not answered as its document promises. The operator can find the cause by the request id.",
+        ),
+    }
 }
 
 #[cfg(test)]

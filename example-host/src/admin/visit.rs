@@ -19,10 +19,11 @@ use crate::site::operations::Recorded;
 use super::authenticator::{Asking, Authenticator, By};
 use super::catalogue::Catalogue;
 use super::form::{self, Form};
-use super::paths::{ADMIN, Needed, may};
+use super::paths::{ADMIN, Needed, href, may};
 use super::problem::Problem;
+use super::records::navigation::{self, Group};
 use super::uploads::{SentFile, Uploads};
-use super::view::{Layout, Link, Notice, SignedIn, View};
+use super::view::{Layout, Link, Notice, Section, SignedIn, View};
 
 /// The maximum size of an answer of the API on a page, in bytes. One in pieces may have no end.
 const ANSWER: usize = 16 * 1024 * 1024;
@@ -71,6 +72,8 @@ pub(crate) enum Outcome {
     Unchanged { to: String, message: String },
     /// A request to the API was answered; nothing of the administration has changed.
     Answered(View),
+    /// The API has made a change, which it records itself; the browser is redirected with this message.
+    Written { to: String, message: String },
     /// Nothing was changed; the form is shown again with its faults.
     Again(View),
 }
@@ -122,6 +125,34 @@ impl Visit {
         id.ok_or(Problem::NotFound)
     }
 
+    /// The types of records that the user may list.
+    fn sections(&self) -> Vec<Section> {
+        let shown = match (section(self.path), self.params.as_slice()) {
+            ("records", [extension, kind, ..]) => Some((extension.as_str(), kind.as_str())),
+            _ => None,
+        };
+        let groups = navigation::groups(&self.site, &self.catalogue, self.session.user);
+        let groups = groups.into_iter().map(|Group { title, kinds }| Section {
+            title: title.to_owned(),
+            links: kinds
+                .into_iter()
+                .map(|(extension, kind)| {
+                    let address = href(&format!("/records/{extension}/{}", kind.name));
+                    let current = shown == Some((extension, kind.name.as_str()));
+                    (kind.title.clone(), address, current)
+                })
+                .collect(),
+        });
+        groups.collect()
+    }
+
+    /// What was searched for, if there is anything to search.
+    fn search(&self) -> Option<String> {
+        let searched = navigation::is_searched(&self.site, &self.catalogue, self.session.user);
+        let asked = if self.path == SEARCH { self.query.get("q") } else { "" };
+        searched.then(|| asked.to_owned())
+    }
+
     /// The layout of the page.
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
         Layout {
@@ -129,6 +160,8 @@ impl Visit {
                 name: self.session.name.clone(),
                 csrf_token: form::csrf_token(&self.secret),
                 navigation: (self.navigation)(self),
+                sections: self.sections(),
+                search: self.search(),
                 own: section(self.path) == "account",
             }),
             notice: self.notice.clone(),
@@ -136,6 +169,9 @@ impl Visit {
         }
     }
 }
+
+/// The path of the search in the table of pages.
+const SEARCH: &str = "/search";
 
 /// An answer of the API as a whole.
 async fn whole(answer: Response<Body>) -> Result<Response<Bytes>, Problem> {

@@ -6,6 +6,7 @@ use std::fmt;
 use super::field::{Access, Field, Handle};
 use super::kept::Aggregate;
 use super::meta::DerivedMeta;
+use super::presentation::Presentation;
 use super::selection::MAX_FIELDS;
 use super::value::Cell;
 use crate::error::Error;
@@ -35,8 +36,7 @@ pub struct Resource {
     pub crud: bool,
     /// Whether a single record can be read although it is written only as a part of another one.
     pub readable: bool,
-    /// Whether a single record can be changed and removed although it is created as a part of another
-    /// one.
+    /// Whether a single record can be changed and removed although it is created as a part of another one.
     pub editable: bool,
     /// The path of a list of all records, where there are no other operations on all of them.
     pub listed_at: Option<&'static str>,
@@ -51,8 +51,7 @@ pub struct Resource {
     pub detail_meta: &'static [&'static str],
     /// What these have in their `meta` that follows from columns.
     pub derived_meta: Option<&'static DerivedMeta>,
-    /// Columns that no document shows: input that a body may give beside the attributes, and
-    /// columns that only the store sets.
+    /// Columns that no document shows: further input of a body, and columns that only the store sets.
     pub hidden: &'static [Field],
     /// The tables that joined fields come from.
     pub joins: &'static [Join],
@@ -91,6 +90,8 @@ pub struct Resource {
     pub permissions: Permissions,
     /// An action that permits each of its routes, as the action of the route does.
     pub or_action: Option<&'static str>,
+    /// How people see its records.
+    pub shown: Presentation,
     /// What its table has beside the columns.
     pub storage: Storage,
 }
@@ -140,6 +141,7 @@ impl Resource {
         folds: true,
         permissions: Permissions::Own,
         or_action: None,
+        shown: Presentation::PLAIN,
         storage: Storage::PLAIN,
     };
 

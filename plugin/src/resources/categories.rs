@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::model::field::{Complaint, Handle, int, key, text};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
 use crate::model::value::Value;
@@ -21,6 +22,12 @@ pub(crate) static CATEGORIES: Resource = Resource {
     detail: &[text("description", 65_535), PATH.field, text("language", 7).default_text("*")],
     unique: &[unique(&["alias", "parent_id"])],
     serialised: true,
+    shown: Presentation {
+        group: Some(Group::Catalogue),
+        label: &["title"],
+        columns: &["title", "parent_id", "published"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

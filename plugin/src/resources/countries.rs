@@ -1,6 +1,7 @@
 //! Countries, by their ISO 3166-1 codes.
 
 use crate::model::field::{Handle, capitals, flag, text};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Resource, equals, search, unique};
 
 pub(crate) static COUNTRIES: Resource = Resource {
@@ -20,6 +21,12 @@ pub(crate) static COUNTRIES: Resource = Resource {
         equals("enabled"),
     ],
     unique: &[unique(&["country_isocode_2"]), unique(&["country_isocode_3"])],
+    shown: Presentation {
+        group: Some(Group::Settings),
+        label: &["country_name"],
+        columns: &["country_name", "country_isocode_2", "country_isocode_3", "enabled"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -7,6 +7,7 @@ use crate::model::field::{
     Complaint, ENABLED, Handle, Money, Units, choice, code, flag, ids, int, moment, money,
     quantity, text,
 };
+use crate::model::presentation::{Group, Presentation};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, equals, search, unique};
 use crate::service::hooks::Service;
@@ -41,6 +42,12 @@ pub(crate) static COUPONS: Resource = Resource {
     ],
     filters: &[search(&["coupon_name", "coupon_code"]), equals("enabled")],
     unique: &[unique(&["coupon_code"]).in_any_case()],
+    shown: Presentation {
+        group: Some(Group::Sales),
+        label: &["coupon_name"],
+        columns: &["coupon_name", "coupon_code", "value", "value_type", "valid_to", "enabled"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

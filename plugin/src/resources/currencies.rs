@@ -5,6 +5,7 @@ use crate::model::field::{
     Complaint, ENABLED, Handle, Units, capitals, choice, decimal, int, text,
 };
 use crate::model::parameters::Parameters;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
@@ -30,6 +31,12 @@ pub(crate) static CURRENCIES: Resource = Resource {
         text("currency_thousands", 4).default_text(","),
     ],
     unique: &[unique(&["currency_code"])],
+    shown: Presentation {
+        group: Some(Group::Settings),
+        label: &["currency_title"],
+        columns: &["currency_title", "currency_code", "currency_value", "enabled"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -3,6 +3,7 @@
 
 use crate::model::field::{Field, choice, email, key, text, user};
 use crate::model::kept;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Join, Nested, Resource, Storage, filter, index, search};
 
 pub(crate) static CUSTOMERS: Resource = Resource {
@@ -15,6 +16,12 @@ pub(crate) static CUSTOMERS: Resource = Resource {
         search(&["first_name", "last_name", "email", "company"]),
         filter("country", "country_id"),
     ],
+    shown: Presentation {
+        group: Some(Group::Sales),
+        label: &["first_name", "last_name"],
+        columns: &["first_name", "last_name", "email", "city", "country_name", "company"],
+        ..Presentation::PLAIN
+    },
     ..ADDRESS
 }
 .checked();
@@ -27,6 +34,11 @@ pub(crate) static ADDRESSES: Resource = Resource {
     crud: false,
     readable: true,
     nested: &[Nested { parent: "customers", segment: "addresses", by: "user_id", filters: &[] }],
+    shown: Presentation {
+        label: &["first_name", "last_name"],
+        columns: &["first_name", "last_name", "type", "address_1", "zip", "city"],
+        ..Presentation::PLAIN
+    },
     ..ADDRESS
 }
 .checked();

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::imports::{DONE, INTERRUPTED, RUNNING};
 use crate::model::field::{choice, count, created_on, flag, json_list, moment, text, user};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::question::Condition;
 use crate::model::resource::{Nested, Order, Permissions, Resource};
 use crate::model::value::{Kind, Value};
@@ -48,6 +49,20 @@ static IMPORTS: Resource = Resource {
     folds: false,
     // Each type needs the permission to view its records.
     permissions: Permissions::None,
+    shown: Presentation {
+        group: Some(Group::Exchange),
+        label: &["record_type"],
+        columns: &[
+            "record_type",
+            "state",
+            "created_on",
+            "lines_read",
+            "created",
+            "updated",
+            "failed",
+        ],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();
@@ -72,6 +87,11 @@ static FAULTS: Resource = Resource {
     versioned: false,
     folds: false,
     permissions: Permissions::None,
+    shown: Presentation {
+        label: &["record_key"],
+        columns: &["record_key", "line", "errors"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

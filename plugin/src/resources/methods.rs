@@ -2,6 +2,7 @@
 //! unique across both.
 
 use crate::model::field::{flag, int, json, name, text};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Resource, unique};
 
 /// The two kinds of methods in the table.
@@ -37,6 +38,12 @@ static METHOD: Resource = Resource {
     ],
     detail: &[json("params")],
     unique: &[unique(&["element"])],
+    shown: Presentation {
+        group: Some(Group::Settings),
+        label: &["name"],
+        columns: &["name", "element", "enabled", "ordering"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -3,6 +3,7 @@
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Complaint, ENABLED, Handle, flag, text};
 use crate::model::parameters::Parameters;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::record::Record;
 use crate::model::resource::Resource;
 use crate::service::hooks::Service;
@@ -14,6 +15,12 @@ pub(crate) static ORDERSTATUSES: Resource = Resource {
     table: "shop_orderstatuses",
     key: "shop_orderstatus_id",
     list: &[NAME.field, CORE.field, ENABLED.field],
+    shown: Presentation {
+        group: Some(Group::Settings),
+        label: &["orderstatus_name"],
+        columns: &["orderstatus_name", "orderstatus_core", "enabled"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

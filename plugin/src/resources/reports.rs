@@ -3,6 +3,7 @@
 use host_interface::{Method, Response};
 
 use crate::error::Error;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Report, Resource};
 use crate::reports::{Asked, Show, customers, inventory, products, sales};
 use crate::service::call::Call;
@@ -14,6 +15,7 @@ static REPORTS: Resource = Resource {
     singular: "report",
     crud: false,
     versioned: false,
+    shown: Presentation { group: Some(Group::Reports), ..Presentation::PLAIN },
     ..Resource::CRUD
 }
 .checked();

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::model::field::{Handle, created_on, int, text, user};
+use crate::model::presentation::Presentation;
 use crate::model::resource::{Nested, Order, Permissions, Resource};
 use crate::model::value::Value;
 use crate::service::write::Write;
@@ -35,6 +36,11 @@ pub(crate) static STOCKMOVEMENTS: Resource = Resource {
     versioned: false,
     folds: false,
     permissions: Permissions::Of("inventory"),
+    shown: Presentation {
+        label: &["created_on"],
+        columns: &["created_on", "sku", "quantity_delta", "quantity_after", "reason", "reference"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

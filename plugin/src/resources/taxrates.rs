@@ -1,6 +1,7 @@
 //! Tax rates, in percent.
 
 use crate::model::field::{decimal, flag, int, text};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::Resource;
 
 /// A hundred percent, in units of 10^-3.
@@ -18,6 +19,12 @@ pub(crate) static TAXRATES: Resource = Resource {
         int("geozone_id").nullable().naming("geozones"),
         flag("enabled"),
     ],
+    shown: Presentation {
+        group: Some(Group::Settings),
+        label: &["taxrate_name"],
+        columns: &["taxrate_name", "tax_percent", "enabled"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

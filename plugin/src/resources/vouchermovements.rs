@@ -2,6 +2,7 @@
 //! voucher.
 
 use crate::model::field::{Handle, choice, created_on, int, money, signed_money, text, user};
+use crate::model::presentation::Presentation;
 use crate::model::resource::{Nested, Order, Permissions, Resource};
 
 pub(crate) static VOUCHERMOVEMENTS: Resource = Resource {
@@ -28,6 +29,11 @@ pub(crate) static VOUCHERMOVEMENTS: Resource = Resource {
     versioned: false,
     folds: false,
     permissions: Permissions::Of("vouchers"),
+    shown: Presentation {
+        label: &["created_on"],
+        columns: &["created_on", "adjustment_type", "amount", "balance_after", "reason"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

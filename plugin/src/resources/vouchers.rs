@@ -11,6 +11,7 @@ use crate::model::field::{
     money, printable, text,
 };
 use crate::model::moment;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
@@ -38,6 +39,19 @@ pub(crate) static VOUCHERS: Resource = Resource {
     detail: &[ORDER_ID, SUBJECT, VALID_FROM.field, VALID_TO.field],
     unique: &[unique(&["voucher_code"]).in_any_case()],
     lock_row: true,
+    shown: Presentation {
+        group: Some(Group::Sales),
+        label: &["voucher_code"],
+        columns: &[
+            "voucher_code",
+            "voucher_type",
+            "email_to",
+            "voucher_value",
+            "enabled",
+            "created_on",
+        ],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

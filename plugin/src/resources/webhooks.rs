@@ -9,6 +9,7 @@ use crate::model::field::{
     ENABLED, Field, Handle, choice, count, created_on, modified_on, moment, text, words,
 };
 use crate::model::moment::render;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Join, Nested, Order, Permissions, Resource};
@@ -64,6 +65,12 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     followed: false,
     serialised: true,
     folds: false,
+    shown: Presentation {
+        group: Some(Group::Exchange),
+        label: &["url"],
+        columns: &["url", "description", "state", "enabled", "last_success_on"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();
@@ -94,6 +101,11 @@ static DELIVERIES: Resource = Resource {
     versioned: false,
     folds: false,
     permissions: Permissions::Of(KIND),
+    shown: Presentation {
+        label: &["attempted_on"],
+        columns: &["attempted_on", "event", "record_type", "record_id", "status", "error"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -1,6 +1,7 @@
 //! Zones: the subdivisions of countries.
 
 use crate::model::field::{Handle, flag, identifier, key, text};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Nested, Resource, search, unique};
 
 pub(crate) static ZONES: Resource = Resource {
@@ -23,6 +24,12 @@ pub(crate) static ZONES: Resource = Resource {
         by: "country_id",
         filters: &["search"],
     }],
+    shown: Presentation {
+        group: Some(Group::Settings),
+        label: &["zone_name"],
+        columns: &["zone_name", "zone_code", "country_id", "enabled"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

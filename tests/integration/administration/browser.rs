@@ -235,7 +235,7 @@ async fn a_signed_in_user_tries_a_route() {
     let total = async || shop.get("/manufacturers").send().await.expect(200).total();
     browser.press("API").await;
     browser.is_at("API").await;
-    browser.press("Manufacturers").await;
+    browser.press_on("main a[href$='group=manufacturers']").await;
     browser.press_on("a[href$='manufacturers.create']").await;
     browser.is_at("Create one manufacturer").await;
     browser.fill("body", "{\"manufacturer_name\": \"Birch\"}").await;
@@ -289,6 +289,27 @@ async fn what_a_request_moved_and_the_ledger_of_its_product_are_a_link_away() {
     assert_eq!(browser.text("[data-label=Difference]").await, "2");
     browser.press_on(".changes a[href*='type=inventory']").await;
     browser.says(".numbers tbody tr:last-child [data-label=Reason]", "product created").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
+async fn a_record_is_found_with_the_keyboard_only() {
+    let shop = shop().await;
+    shop.create("/products", json!({"product_name": "Lamp", "sku": "L-1", "price": "5"})).await;
+    let browser = Browser::of(&shop, "superuser", DESK).await;
+    let type_on = async |text: &str| {
+        browser.client.active_element().await.unwrap().send_keys(text).await.unwrap();
+    };
+    type_on("/").await;
+    assert_eq!(browser.script("return document.activeElement.id").await, "everywhere");
+    // In a field it is a character like any other.
+    type_on("L/1").await;
+    assert_eq!(browser.script("return document.activeElement.value").await, "L/1");
+    type_on("\u{e003}\u{e003}-1\u{e007}").await;
+    browser.is_at("Lamp").await;
+    browser.press_on(".tabs a[href$='tab=variants']").await;
+    browser.says(".tabs [aria-current]", "Variants").await;
     browser.close().await;
 }
 
@@ -392,6 +413,14 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
         ("api-delete", "/api/webservices-shop/orders.delete".to_owned()),
         ("import", "/import".to_owned()),
         ("export", "/export".to_owned()),
+        ("records", "/records/webservices-shop/products".to_owned()),
+        ("records-none", "/records/webservices-shop/orders?filter[search]=nothing".to_owned()),
+        ("records-report", "/records/webservices-shop/reports-sales".to_owned()),
+        ("record", "/records/webservices-shop/orders/3".to_owned()),
+        ("record-items", "/records/webservices-shop/orders/3?tab=items".to_owned()),
+        ("record-long", "/records/webservices-shop/products/7".to_owned()),
+        ("search", "/search?q=lamp".to_owned()),
+        ("search-none", "/search?q=nothing+of+that+name".to_owned()),
         ("audit", "/audit".to_owned()),
         ("audit-some", "/audit?origin=api&type=products&since=2026-01-01".to_owned()),
         ("audit-none", "/audit?user=nobody".to_owned()),

@@ -12,7 +12,7 @@ use crate::support::harness::{Answer, Role, library};
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, add, shop};
 
-const PAGES: [&str; 29] = [
+const PAGES: [&str; 33] = [
     "/",
     "/users",
     "/users/new",
@@ -39,6 +39,10 @@ const PAGES: [&str; 29] = [
     "/api/webservices-shop/products.create",
     "/import",
     "/export",
+    "/records/webservices-shop/products",
+    "/records/webservices-shop/currencies/1",
+    "/records/webservices-shop/countries/1?tab=zones",
+    "/search?q=euro",
     "/audit",
     "/audit?type=inventory&id=1",
     "/account",

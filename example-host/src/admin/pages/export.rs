@@ -8,6 +8,9 @@ use axum::http::{Request, StatusCode, header};
 use crate::admin::catalogue::Catalogue;
 use crate::admin::offers::Offer;
 use crate::admin::problem::Problem;
+use crate::admin::records::listing;
+use crate::admin::records::model::Query;
+use crate::admin::records::visible;
 use crate::admin::tables::Format;
 use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Visit, refusal};
@@ -43,14 +46,27 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     })
 }
 
+/// The filters and the order of a list that an address has, if the export takes them.
+fn filters(visit: &Visit, offer: &Offer<'_>, list: &str) -> Result<Vec<(String, String)>, Problem> {
+    let types = visible::types(&visit.site, &visit.catalogue, offer.extension)?;
+    let kinds = types.filter(|_| offer.takes_filters()).into_iter().flat_map(|of| &of.kinds);
+    let mut kinds = kinds.filter(|kind| kind.list.as_ref().is_some_and(|of| of.id == list));
+    let Some(kind) = kinds.next() else { return Ok(Vec::new()) };
+    let Query { offset, limit, .. } = &kind.query;
+    let state = listing::state(kind, &kind.query, &visit.query);
+    Ok(listing::without(&state, &[offset, limit]))
+}
+
 /// Downloads the file.
 pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
     let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
     let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
     let of = offer.of_type(visit.query.get("type")).ok_or(Problem::NotFound)?;
     let format = Format::named(visit.query.get("format"));
+    let mut given = offer.given(&visit.query);
+    given.extend(filters(&visit, offer, &of.list)?);
     let request = Request::builder()
-        .uri(offer.export_address(of, offer.given(&visit.query)))
+        .uri(offer.export_address(of, given))
         .header(header::ACCEPT, format.media_type())
         .body(Body::empty());
     let request = request.map_err(|_| Problem::NotFound)?;

@@ -32,6 +32,8 @@ struct ExtensionPage {
     media_type: String,
     /// The number of its assets.
     assets: usize,
+    /// What its document has of records, as a sentence.
+    records: String,
     may_change: bool,
 }
 
@@ -133,10 +135,30 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         layout: visit.layout(extension.name.clone()),
         tabs: extension.tabs("Extension"),
         assets: description.assets.len(),
+        records: records(&visit, &extension.name),
         media_type: description.media_type,
         may_change: visit.is_admin(),
         extension,
     })
+}
+
+/// What the document of an extension has of records.
+fn records(visit: &Visit, extension: &str) -> String {
+    let Ok(documents) = visit.catalogue.documents(&visit.site) else {
+        return "An OpenAPI document cannot be read, so no records have pages here.".to_owned();
+    };
+    let document = documents.iter().find(|document| document.extension == extension);
+    match document.map(|document| &document.records) {
+        None => "It publishes no OpenAPI document, so its records have no pages here.".to_owned(),
+        Some(types) if types.kinds.is_empty() => {
+            "Its OpenAPI document has no list of records.".to_owned()
+        }
+        Some(types) if types.incomplete => {
+            "Its OpenAPI document has more than is read: some types or attributes are left out."
+                .to_owned()
+        }
+        Some(_) => String::new(),
+    }
 }
 
 /// All routes of an extension.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{named, reference};
 use super::examples;
+use super::presentation;
 use super::properties::{self, meaning};
 use super::schema::{self, described};
 use crate::model::field::{Access, Field, Relationship};
@@ -104,7 +105,8 @@ fn fields(resource: &Resource, form: Form) -> Value {
         properties.insert(resource.key.to_owned(), key);
     }
     for field in settable(resource, form) {
-        let mut schema = described(schema::input(field), meaning(field.name));
+        let schema = presentation::of_field(schema::input(field), field);
+        let mut schema = described(schema, meaning(field.name));
         // Completing a record leaves its other fields as they are.
         if let Some(default) =
             schema::default_of(field).filter(|_| new && !field.required && !gives_key)
@@ -254,7 +256,8 @@ fn settable(resource: &Resource, form: Form) -> impl Iterator<Item = &'static Fi
 /// Whether creating a record means completing another one, whose key the client gives.
 fn gives_key(resource: &Resource) -> bool {
     let mut services = SERVICES.iter().filter(|service| std::ptr::eq(service.of, resource));
-    services.any(|service| service.create.is_some())
+    // The record that is completed is in the same table, and not yet one of these.
+    services.any(|service| service.create.is_some()) && !resource.fixed.is_empty()
 }
 
 /// Whether a body, which has no key of its own, makes a record that is part of the one in the path.

@@ -58,7 +58,7 @@ pub(super) fn page() -> Value {
             "list": format!("{}.list", resource.kind),
         })
     });
-    json!({"type": "type", "types": types.collect::<Vec<_>>()})
+    json!({"type": "type", "filters": true, "types": types.collect::<Vec<_>>()})
 }
 
 /// The forms of the answer.

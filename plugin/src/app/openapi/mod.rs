@@ -10,6 +10,7 @@ mod exports;
 mod imports;
 mod links;
 mod operations;
+mod presentation;
 pub mod properties;
 pub mod schema;
 mod schemas;
@@ -18,6 +19,7 @@ mod selection;
 use serde_json::{Map, Value, json};
 
 use super::routes::Endpoint;
+use crate::model::presentation::Group;
 use crate::model::resource::{Report, Resource};
 use crate::resources::{REGISTRY, SERVICES};
 use crate::service::hooks::{Answer, Service};
@@ -57,6 +59,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
         "servers": [{"url": root}],
         "security": [{"token": []}],
         "tags": REGISTRY.iter().map(tag).collect::<Vec<_>>(),
+        "x-groups": Group::ALL.map(Group::title),
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {

@@ -11,6 +11,7 @@ use super::examples;
 use super::exports;
 use super::imports;
 use super::links;
+use super::presentation;
 use super::schema;
 use super::selection;
 use crate::app::routes::{Endpoint, Operation};
@@ -146,6 +147,10 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     if is_export {
         operation["description"] = json!(exports::DESCRIPTION);
         operation["x-export"] = exports::page();
+    }
+    let cascade = presentation::cascade(endpoint);
+    if !cascade.is_empty() {
+        operation["x-cascade"] = json!(cascade);
     }
     if let Some(rights) = &endpoint.rights {
         let Rights { actions, asset } = rights;
@@ -349,17 +354,27 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
         }
         Test::Equals(name) => {
             let field = resource.fields().find(|field| field.name == name);
-            let schema = field.map_or_else(|| json!({}), |field| schema::filter(field.kind));
+            let schema = field.map_or_else(
+                || json!({}),
+                |field| presentation::of_field(schema::filter(field.kind), field),
+            );
             let view = resource.schema_name();
             let example = field.map_or(Value::Null, |field| examples::value(resource, view, field));
             (format!("The value of {name}."), schema, example)
         }
     };
-    json!({
+    let mut parameter = json!({
         "name": format!("filter[{}]", filter.name),
         "in": "query",
         "description": description,
         "schema": schema,
         "example": example,
-    })
+    });
+    // Of records that share a text, the whole is found: neither its parts, nor another view of it.
+    if matches!(filter.test, Test::OfPart(part) if part.table != resource.table)
+        && resource.fixed.is_empty()
+    {
+        parameter["x-exact"] = json!(true);
+    }
+    parameter
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{self, named, reference};
 use super::examples;
+use super::presentation;
 use super::properties::meaning;
 use super::schema::{self, described, output};
 use crate::model::field::{Access, Field};
@@ -36,9 +37,14 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
     });
     let mut required = vec!["type", "id", "attributes"];
     let to_one = all.iter().copied().chain(resource.hidden).filter_map(Field::relationship);
-    let to_one = to_one.map(|related| (related.name, reference("schemas", "relationship")));
-    let lists = Many::of(resource, REGISTRY)
-        .map(|many| (many.nested.segment, reference("schemas", "relationship.list")));
+    let to_one = to_one.map(|related| {
+        let schema = reference("schemas", "relationship");
+        (related.name, presentation::naming(schema, related.kind))
+    });
+    let lists = Many::of(resource, REGISTRY).map(|many| {
+        let schema = reference("schemas", "relationship.list");
+        (many.nested.segment, presentation::naming(schema, many.target.kind))
+    });
     let relationships: Map<String, Value> =
         to_one.chain(lists).map(|(name, schema)| (name.to_owned(), schema)).collect();
     if !relationships.is_empty() {
@@ -60,13 +66,14 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
             None => reference("schemas", VERSION),
         };
     }
-    let record = json!({
+    let mut record = json!({
         "type": "object",
         "description": format!("A record of the type {kind}: the {}.", resource.singular),
         "required": required,
         "properties": properties,
         "example": record(resource, &all),
     });
+    presentation::of_record(&mut record, resource);
     let mut document = json!({
         "type": "object",
         "description": "A record.",
@@ -281,9 +288,13 @@ fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
         properties.insert(resource.key.to_owned(), key);
     }
     for field in fields {
-        let mut schema = described(explained(output(field), resource), meaning(field.name));
+        let schema = presentation::of_field(output(field), field);
+        let mut schema = described(explained(schema, resource), meaning(field.name));
         if matches!(field.access, Access::ReadOnly | Access::Touched) {
             schema["readOnly"] = json!(true);
+        }
+        if resource.shown.picture == Some(field.name) {
+            schema["x-picture"] = json!(true);
         }
         if meaning(field.name).contains("Deprecated:") {
             schema["deprecated"] = json!(true);
@@ -357,7 +368,8 @@ fn columns(
     fields: &[Field],
 ) -> (Map<String, Value>, Map<String, Value>) {
     let properties = fields.iter().map(|field| {
-        let mut schema = described(output(field), meaning(view, of.kind, field.name));
+        let schema = presentation::of_field(output(field), field);
+        let mut schema = described(schema, meaning(view, of.kind, field.name));
         schema["readOnly"] = json!(true);
         (field.name.to_owned(), schema)
     });
@@ -390,7 +402,7 @@ pub(super) fn of_computed(
         "properties": properties,
         "example": example,
     });
-    let record = json!({
+    let mut record = json!({
         "type": "object",
         "description": "A row, which is computed and has no route of its own.",
         "required": ["type", "id", "attributes"],
@@ -401,6 +413,7 @@ pub(super) fn of_computed(
         },
         "example": row,
     });
+    presentation::of_row(&mut record, of);
     let list = json!({
         "type": "object",
         "description": "A page of rows.",

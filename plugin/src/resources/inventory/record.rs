@@ -5,6 +5,7 @@ use host_interface::Response;
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Handle, flag, int, modified_on, quantity};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, Storage};
 use crate::model::value::Value;
@@ -36,6 +37,12 @@ pub(crate) static INVENTORY: Resource = Resource {
     fixed: &[("has_stock", 1)],
     storage: Storage { counts: PRODUCT_COUNTS, ..Storage::PLAIN },
     unique: PRODUCTS.unique,
+    shown: Presentation {
+        group: Some(Group::Catalogue),
+        label: &["sku"],
+        columns: &["sku", "quantity", "manage_stock"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -7,6 +7,7 @@ use time::PrimitiveDateTime;
 use crate::error::Error;
 use crate::model::field::{Field, Handle, Typed, created_on, flag, int, key, text};
 use crate::model::moment;
+use crate::model::presentation::Presentation;
 use crate::model::record::Record;
 use crate::model::resource::{Join, Nested, Resource};
 use crate::model::value::Value;
@@ -32,6 +33,11 @@ pub(crate) static ORDERHISTORIES: Resource = Resource {
         by: ORDER_KEY.field.name,
         filters: &[],
     }],
+    shown: Presentation {
+        label: &["created_on"],
+        columns: &["created_on", "order_state_id", "comment", "notify_customer"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

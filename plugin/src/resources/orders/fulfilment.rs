@@ -17,6 +17,7 @@ use super::state::{STATE, State};
 use crate::error::Error;
 use crate::model::field::{Field, text};
 use crate::model::kept;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::resource::{
     Order, Permissions, Resource, Storage, date_from, date_to, filter, index,
@@ -98,6 +99,19 @@ pub(crate) static ORDERFULFILMENTS: Resource = Resource {
             BY_STATUS,
         ],
         ..Storage::PLAIN
+    },
+    shown: Presentation {
+        group: Some(Group::Sales),
+        label: &["order_id"],
+        columns: &[
+            "order_id",
+            "created_on",
+            "fulfilment_state",
+            "orderstatus_name",
+            "shipping_last_name",
+            "shipping_city",
+        ],
+        ..Presentation::PLAIN
     },
     ..Resource::CRUD
 }

@@ -11,6 +11,7 @@ use crate::model::field::{
     Field, Handle, Money, Units, created_on, flag, identifier, int, json, money, quantity, text,
 };
 use crate::model::options;
+use crate::model::presentation::Presentation;
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Permissions, Resource};
 use crate::model::value::{MAX_AMOUNT, Value, decimal_text};
@@ -58,6 +59,17 @@ pub(crate) static ORDERITEMS: Resource = Resource {
         by: ORDER_KEY.field.name,
         filters: &[],
     }],
+    shown: Presentation {
+        label: &["orderitem_name"],
+        columns: &[
+            "orderitem_name",
+            "orderitem_sku",
+            "orderitem_quantity",
+            "orderitem_finalprice",
+            "orderitem_tax",
+        ],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

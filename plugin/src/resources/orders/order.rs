@@ -19,6 +19,7 @@ use crate::model::field::{
 };
 use crate::model::kept;
 use crate::model::parameters::Parameters;
+use crate::model::presentation::{Group, Presentation};
 use crate::model::record::Record;
 use crate::model::resource::{
     Children, Index, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index,
@@ -136,6 +137,19 @@ pub(crate) static ORDERS: Resource = Resource {
         filters: &["search", "status", "date_from", "date_to", "payment_type"],
     }],
     children: Some(Children { name: "items", of: &ORDERITEMS }),
+    shown: Presentation {
+        group: Some(Group::Sales),
+        label: &["order_id"],
+        columns: &[
+            "order_id",
+            "created_on",
+            "user_email",
+            "orderstatus_name",
+            "order_total",
+            "currency_code",
+        ],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

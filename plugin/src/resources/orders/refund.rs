@@ -28,6 +28,7 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{
     Field, Handle, Money, Typed, created_on, flag, int, key, signed_money, text,
 };
+use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Children, Nested, Permissions, Resource};
@@ -75,6 +76,12 @@ pub(crate) static ORDERREFUNDS: Resource = Resource {
         filters: &[],
     }],
     permissions: Permissions::Of("orders"),
+    shown: Presentation {
+        group: Some(Group::Sales),
+        label: &["order_id"],
+        columns: &["order_id", "amount", "currency_code", "reason", "reversed", "created_on"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::model::field::{
     Field, Handle, created_on, int, json_list, key, modified_on, text, web_address,
 };
+use crate::model::presentation::Presentation;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Order, PartOf, Permissions, Resource};
@@ -41,6 +42,11 @@ pub(crate) static SHIPMENTS: Resource = Resource {
     part_of: Some(&PartOf { whole: &ORDERS, by: ORDER_KEY }),
     permissions: Permissions::Of("orders"),
     or_action: Some(FULFIL),
+    shown: Presentation {
+        label: &["tracking_id"],
+        columns: &["tracking_id", "carrier", "created_on"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -9,6 +9,7 @@ use crate::model::field::{
     money, name, quantity, text,
 };
 use crate::model::kept::{self, Aggregate};
+use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{
     Children, Filter, Nested, Part, PartOf, Resource, SharedTexts, Storage, contains, equals,
     filter, index, of_part, search, unique,
@@ -89,6 +90,20 @@ pub(crate) static PRODUCTS: Resource = Resource {
         .unless_empty()
         // Among all variants except the product's own master variant.
         .among("shop_variants", "CASE is_master WHEN 1 THEN product_id ELSE 0 END")],
+    shown: Presentation {
+        group: Some(Group::Catalogue),
+        label: &["product_name"],
+        columns: &[
+            "main_image",
+            "product_name",
+            "sku",
+            "price",
+            "quantity",
+            "manufacturer_id",
+            "enabled",
+        ],
+        picture: Some("main_image"),
+    },
     ..Resource::CRUD
 }
 .checked();
@@ -155,6 +170,12 @@ pub(crate) static VARIANTS: Resource = Resource {
         filters: &[],
     }],
     part_of: Some(&PartOf { whole: &PRODUCTS, by: OWNER }),
+    shown: Presentation {
+        group: Some(Group::Catalogue),
+        label: &["sku"],
+        columns: &["sku", "product_id", "price", "quantity", "is_master", "availability"],
+        ..Presentation::PLAIN
+    },
     ..Resource::CRUD
 }
 .checked();

@@ -1,0 +1,323 @@
+//! The list of the records of a type: columns, filters and orders by the document, with the state in the address.
+
+use askama::Template;
+use axum::http::StatusCode;
+use futures_util::future::join_all;
+use host_interface::with_separators;
+
+use super::at::At;
+use super::grid::{self, Columns, Grid, Head};
+use crate::admin::offers::Offer;
+use crate::admin::problem::Problem;
+use crate::admin::records::asking::{self, Asked};
+use crate::admin::records::listing::{self, ROWS, Wanted, value, written};
+use crate::admin::records::model::{Filter, Kind, Query, Shape};
+use crate::admin::records::record::{Listed, Names};
+use crate::admin::records::showing;
+use crate::admin::tables::Format;
+use crate::admin::view::{Field, Layout, Notice, View, show};
+use crate::admin::visit::Visit;
+
+/// The maximum number of records among which a filter is chosen; beyond that their keys or names are entered.
+const CHOICES: u64 = 100;
+
+#[derive(Template)]
+#[template(path = "admin/records/list.html")]
+struct ListPage<'a> {
+    layout: Layout,
+    kind: &'a Kind,
+    /// The address without a state.
+    list: String,
+    create: Option<String>,
+    search: Option<Field>,
+    filters: Vec<Field>,
+    /// What the form keeps of the state.
+    hidden: Vec<(String, String)>,
+    is_filtered: bool,
+    grid: Grid,
+    pages: Pages,
+    /// Downloads of what is filtered, each with its title.
+    exports: Vec<(String, &'static str)>,
+}
+
+/// Where in a list its rows are, and the pages beside them.
+#[derive(Default)]
+pub(super) struct Pages {
+    /// Such as "1–25 of 1,234".
+    pub(super) range: String,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
+    let at = At::of(&visit)?;
+    let kind = at.kind;
+    let list = at.offered(kind.list.as_ref())?;
+    let mut state = listing::state(kind, &kind.query, &visit.query);
+    name_keys(&at, &mut state).await?;
+    let columns = Columns::of(kind);
+    let asked = listing::asked(&kind.query, &state, wanted(&at, &columns));
+    let (answered, filters) =
+        tokio::join!(asking::list(&visit, kind, list, "", &asked), filters(&at, &state));
+    let (listed, refused) = match answered? {
+        Ok(listed) => (listed, None),
+        Err(refused) if refused.status.is_client_error() && is_about_the_query(refused.status) => {
+            (Listed::default(), Some(refused.says))
+        }
+        Err(refused) => return Err(refused.into()),
+    };
+    let mut names = Names::default();
+    names.add(&listed.included, |name| at.types.kind(name));
+    let base = at.list();
+    let mut layout = visit.layout(kind.title.clone());
+    if let Some(says) = &refused {
+        layout = layout.with_notice(Notice::bad(says.clone()));
+    }
+    let create = kind.create.as_ref().filter(|create| at.may(create));
+    let searched = kind.query.search.as_deref();
+    let view = show(&ListPage {
+        layout,
+        kind,
+        create: create.map(|_| format!("{base}/new")),
+        search: searched.map(|name| Field {
+            kind: "search",
+            ..Field::text(name.to_owned(), "Search").maybe_empty().value(of(&state, name))
+        }),
+        filters,
+        hidden: kept(&kind.query, &state),
+        is_filtered: state.iter().any(|(name, _)| is_filter(kind, name)),
+        grid: Grid {
+            caption: kind.title.clone(),
+            heads: heads(&columns, &kind.query, &state, &base),
+            rows: grid::rows(&at, &columns, &listed.records, &names),
+        },
+        pages: pages(&kind.query, &state, &listed, &base, &[]),
+        exports: exports(&at, &state)?,
+        list: base,
+    })?;
+    Ok(match refused {
+        Some(_) => view.of_status(StatusCode::UNPROCESSABLE_ENTITY),
+        None => view,
+    })
+}
+
+/// Whether a refusal is about what was asked, and not about who asks.
+fn is_about_the_query(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
+}
+
+/// What the columns of a type need of a list.
+pub(super) fn wanted<'k>(at: &At<'k>, columns: &Columns<'k>) -> Wanted<'k> {
+    let references = || columns.others.iter().filter_map(|of| of.reference.as_deref());
+    let is_named = |name: &str| {
+        references().any(|of| of == name) && at.types.kind(name).is_some_and(|of| at.shows(of))
+    };
+    let relations = columns.kind.relations.iter().filter(|of| of.names_one());
+    let named: Vec<(&str, &str)> = relations
+        .filter_map(|of| Some((of.name.as_str(), of.kind.as_deref()?)))
+        .filter(|(_, kind)| is_named(kind))
+        .collect();
+    let mut own = columns.names();
+    own.extend(named.iter().map(|(name, _)| *name));
+    let others =
+        named.iter().filter(|(_, kind)| *kind != columns.kind.name).filter_map(|(_, name)| {
+            let kind = at.types.kind(name)?;
+            Some((kind.name.as_str(), kind.label.iter().map(String::as_str).collect()))
+        });
+    if named.iter().any(|(_, kind)| *kind == columns.kind.name) {
+        own.extend(columns.kind.label.iter().map(String::as_str));
+    }
+    let fields = std::iter::once((columns.kind.name.as_str(), own)).chain(others).collect();
+    Wanted { rows: ROWS[0], include: named.iter().map(|(name, _)| *name).collect(), fields }
+}
+
+fn of<'s>(state: &'s Asked, name: &str) -> &'s str {
+    value(state, name).unwrap_or_default()
+}
+
+fn is_filter(kind: &Kind, name: &str) -> bool {
+    kind.query.search.as_deref() == Some(name) || kind.filters.iter().any(|of| of.name == name)
+}
+
+/// The parts of the state that the form for the filters does not enter.
+fn kept(query: &Query, state: &Asked) -> Vec<(String, String)> {
+    let is_kept =
+        |name: &str| [&query.sort, &query.limit].into_iter().flatten().any(|of| of == name);
+    state.iter().filter(|(name, _)| is_kept(name)).cloned().collect()
+}
+
+/// The heads of the columns, by which the list can be sorted both ways.
+pub(super) fn heads(columns: &Columns<'_>, query: &Query, state: &Asked, base: &str) -> Vec<Head> {
+    let kind = columns.kind;
+    let sort = query.sort.as_deref();
+    let current = sort.map(|sort| of(state, sort)).unwrap_or_default();
+    let head = |title: String, name: &str, is_number: bool| {
+        let is_sortable = kind.sorts.iter().any(|of| of == name);
+        let order = match (current == name, current.strip_prefix('-') == Some(name)) {
+            (true, _) => "ascending",
+            (_, true) => "descending",
+            _ => "",
+        };
+        let sorted = sort.filter(|_| is_sortable).map(|sort| {
+            let mut state = listing::without(state, &[&query.sort, &query.offset]);
+            let next = if order == "ascending" { format!("-{name}") } else { name.to_owned() };
+            state.push((sort.to_owned(), next));
+            format!("{base}?{}", written(&state))
+        });
+        Head { title, is_number, sorted, order }
+    };
+    let first = match kind.label.as_slice() {
+        [only, ..] => head(columns.first(), only, false),
+        [] => head("Record".to_owned(), "", false),
+    };
+    let others = columns.others.iter().map(|of| {
+        let is_number = of.reference.is_none() && matches!(of.shape, Shape::Whole | Shape::Decimal);
+        head(of.title.clone(), &of.name, is_number)
+    });
+    std::iter::once(first).chain(others).collect()
+}
+
+/// The pages beside a page of a list; `beside` is what their addresses have beside the state.
+pub(super) fn pages(
+    query: &Query,
+    state: &Asked,
+    listed: &Listed,
+    base: &str,
+    beside: &Asked,
+) -> Pages {
+    let skipped = query.offset.as_deref().and_then(|name| value(state, name));
+    let skipped: u64 = skipped.and_then(|of| of.parse().ok()).unwrap_or_default();
+    let count = u64::try_from(listed.records.len()).unwrap_or_default();
+    let range = match (count, listed.total) {
+        (0, _) => String::new(),
+        (_, Some(total)) if skipped + count <= total => format!(
+            "{}–{} of {}",
+            with_separators(skipped + 1),
+            with_separators(skipped + count),
+            with_separators(total)
+        ),
+        (_, total) => {
+            format!("{} on this page", with_separators(count))
+                + &total.map_or_else(String::new, |of| format!(", {} in all", with_separators(of)))
+        }
+    };
+    // The links of the answer have what the page has asked for beside the state.
+    let limit = query.limit.as_deref();
+    let address = |link: &Option<String>| {
+        let link = link.as_deref()?;
+        let pairs = form_urlencoded::parse(link.as_bytes()).into_owned().filter(|(name, _)| {
+            let is_own = name.starts_with("page[") || query.offset.as_deref() == Some(name);
+            is_own && limit != Some(name)
+        });
+        let others = state.iter().filter(|(name, _)| {
+            !(name.starts_with("page[") || query.offset.as_deref() == Some(name.as_str()))
+                || limit == Some(name.as_str())
+        });
+        let pairs: Vec<_> = beside.iter().chain(others).cloned().chain(pairs).collect();
+        Some(format!("{base}?{}", written(&pairs)))
+    };
+    Pages { range, before: address(&listed.before), after: address(&listed.after) }
+}
+
+/// The fields for the filters. A record that a filter names is chosen where there are few.
+async fn filters(at: &At<'_>, state: &Asked) -> Vec<Field> {
+    let fields = at.kind.filters.iter().map(async |filter| {
+        let choices = match &filter.reference {
+            Some(kind) => choices(at, kind).await,
+            None => None,
+        };
+        field(filter, choices, of(state, &filter.name))
+    });
+    join_all(fields).await
+}
+
+fn field(filter: &Filter, choices: Option<Vec<(String, String)>>, value: &str) -> Field {
+    let Filter { name, title, shape, reference, .. } = filter;
+    let choice = |words: Vec<(String, String)>| {
+        let any = (String::new(), "Any".to_owned());
+        let has = value.is_empty() || words.iter().any(|(word, _)| word == value);
+        let unknown = (!has).then(|| (value.to_owned(), value.to_owned()));
+        let all = std::iter::once(any).chain(words).chain(unknown);
+        Field::choice(name.clone(), title.clone(), all.collect())
+    };
+    let same = |word: &String| (word.clone(), word.clone());
+    let field = match (choices, shape) {
+        (Some(choices), _) => choice(choices),
+        (None, Shape::Choice(words)) => choice(words.iter().map(same).collect()),
+        (None, Shape::Flag) => choice(
+            [("1", "Yes"), ("0", "No")].map(|(of, says)| (of.to_owned(), says.to_owned())).to_vec(),
+        ),
+        (None, Shape::Date) => Field::date(name.clone(), title.clone()),
+        (None, Shape::Moment) => {
+            Field::date(name.clone(), title.clone()).hint("This day or later.")
+        }
+        (None, _) if reference.is_some() => {
+            Field::text(name.clone(), title.clone()).hint("A name or a key.")
+        }
+        (None, _) => Field::text(name.clone(), title.clone()),
+    };
+    field.maybe_empty().value(value)
+}
+
+/// All records of a type with their names, if there are few, and the user may list them.
+async fn choices(at: &At<'_>, name: &str) -> Option<Vec<(String, String)>> {
+    let kind = at.types.kind(name)?;
+    let list = kind.list.as_ref().filter(|list| at.may(list))?;
+    let fields = vec![(kind.name.as_str(), kind.label.iter().map(String::as_str).collect())];
+    let rows = CHOICES.to_string();
+    let wanted = Wanted { rows: &rows, fields, ..Wanted::default() };
+    let asked = listing::asked(&kind.query, &[], wanted);
+    let listed = asking::list(at.visit, kind, list, "", &asked).await.ok()?.ok()?;
+    let is_complete = listed.total.is_some_and(|total| total <= CHOICES) && listed.after.is_none();
+    let all = listed.records.iter().map(|of| (of.id.clone(), showing::label(of, kind)));
+    is_complete.then(|| all.collect())
+}
+
+/// Replaces names in filters by the keys of the records with these names, if there is one of each.
+async fn name_keys(at: &At<'_>, state: &mut [(String, String)]) -> Result<(), Problem> {
+    for filter in &at.kind.filters {
+        let kind = filter.reference.as_deref().and_then(|name| at.types.kind(name));
+        let Some((_, text)) = state.iter_mut().find(|(name, _)| *name == filter.name) else {
+            continue;
+        };
+        let Some((kind, list)) = kind.and_then(|kind| Some((kind, kind.list.as_ref()?))) else {
+            continue;
+        };
+        let Some(search) = kind.query.search.as_ref().filter(|_| at.may(list)) else { continue };
+        if filter.shape != Shape::Whole || text.parse::<i64>().is_ok() {
+            continue;
+        }
+        let sought = [(search.clone(), text.clone())];
+        let asked =
+            listing::asked(&kind.query, &sought, Wanted { rows: "10", ..Wanted::default() });
+        let Ok(found) = asking::list(at.visit, kind, list, "", &asked).await? else { continue };
+        let is_same = |label: String| label.to_lowercase() == text.to_lowercase();
+        let exact = found.records.iter().find(|of| is_same(of.label(kind)));
+        let only = found.records.first().filter(|_| found.records.len() == 1);
+        if let Some(record) = exact.or(only) {
+            text.clone_from(&record.id);
+        }
+    }
+    Ok(())
+}
+
+/// The downloads of what is filtered, in its order.
+fn exports(at: &At<'_>, state: &Asked) -> Result<Vec<(String, &'static str)>, Problem> {
+    let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
+    let Some(list) = at.kind.list.as_ref().filter(|_| at.kind.exported) else {
+        return Ok(Vec::new());
+    };
+    let found = offers.iter().find_map(|offer| offer.file_of_list(&at.types.extension, &list.id));
+    let Some(file) = found else { return Ok(Vec::new()) };
+    let Query { offset, limit, .. } = &at.kind.query;
+    let state = written(&listing::without(state, &[offset, limit]));
+    let exports = Format::ALL.map(|format| {
+        let title = match format {
+            Format::Csv => "Export as CSV",
+            Format::Ndjson => "Export as NDJSON",
+        };
+        let state = if state.is_empty() { String::new() } else { format!("&{state}") };
+        (format!("{file}&format={}{state}", format.name()), title)
+    });
+    Ok(exports.to_vec())
+}

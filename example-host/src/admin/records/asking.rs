@@ -1,0 +1,129 @@
+//! Requests that read records: sent to an extension's own routes as the session's user, so that rights and checks are
+//! those of the API.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::admin::problem::{Problem, Trouble};
+use crate::admin::visit::Visit;
+
+use super::model::{Kind, Route};
+use super::record::{Listed, Record};
+use super::visible;
+
+/// The names and the values of a query.
+pub(crate) type Asked = [(String, String)];
+
+/// A request that the API has refused.
+pub(crate) struct Refused {
+    pub(crate) status: StatusCode,
+    /// Its reasons, in the words of the API; empty if it gives none.
+    pub(crate) says: String,
+}
+
+/// Whether the user has the permission of a route.
+pub(crate) fn may(visit: &Visit, route: &Route) -> bool {
+    visible::may(&visit.site, visit.session.user, route)
+}
+
+/// The path of a route for a record, which may belong to another one.
+pub(crate) fn address(route: &Route, id: &str, parent: &str) -> String {
+    let encoded = |key: &str| utf8_percent_encode(key, NON_ALPHANUMERIC).to_string();
+    // In one pass, so that a key with braces stays a key.
+    let parts = route.path.split('/').map(|part| match part {
+        "{id}" => encoded(id),
+        "{parent}" => encoded(parent),
+        other => other.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// The answer of a route.
+pub(crate) async fn get(
+    visit: &Visit,
+    route: &Route,
+    id: &str,
+    query: &Asked,
+) -> Result<Result<Value, Refused>, Problem> {
+    let mut address = address(route, id, "");
+    if !query.is_empty() {
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+        address = format!("{address}?{query}");
+    }
+    let request = Request::builder().uri(address).header(header::ACCEPT, &route.accept);
+    let request = request.body(Body::empty()).map_err(|_| Problem::NotFound)?;
+    let answer = visit.ask(request).await?;
+    if !answer.status().is_success() {
+        return Ok(Err(Refused { status: answer.status(), says: says(answer.body()) }));
+    }
+    serde_json::from_slice(answer.body()).map(Ok).map_err(|error| {
+        tracing::error!(route = route.id, %error, "an answer of the API is not JSON");
+        Problem::Trouble(Trouble::Failing)
+    })
+}
+
+/// One record, with the answer that it is in.
+pub(crate) async fn show(
+    visit: &Visit,
+    kind: &Kind,
+    id: &str,
+    query: &Asked,
+) -> Result<(Record, Value), Problem> {
+    let route = kind.show.as_ref().ok_or(Problem::NotFound)?;
+    let answer = get(visit, route, id, query).await??;
+    let record = match kind.key {
+        Some(_) => Record::read(kind, &answer),
+        None => Record::read(kind, &answer["data"]),
+    };
+    Ok((record.ok_or(Problem::Trouble(Trouble::Failing))?, answer))
+}
+
+/// A page of a list; `id` is the key of the record that it is below.
+pub(crate) async fn list(
+    visit: &Visit,
+    kind: &Kind,
+    route: &Route,
+    id: &str,
+    query: &Asked,
+) -> Result<Result<Listed, Refused>, Problem> {
+    Ok(get(visit, route, id, query).await?.map(|answer| Listed::read(kind, &answer)))
+}
+
+/// The reasons in an answer.
+fn says(body: &[u8]) -> String {
+    #[derive(Default, Deserialize)]
+    struct Answer {
+        #[serde(default)]
+        errors: Vec<Fault>,
+    }
+    #[derive(Deserialize)]
+    struct Fault {
+        #[serde(default)]
+        detail: String,
+    }
+    let answer: Answer = serde_json::from_slice(body).unwrap_or_default();
+    let details = answer.errors.into_iter().map(|fault| fault.detail).take(10);
+    details.filter(|detail| !detail.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+impl From<Refused> for Problem {
+    fn from(Refused { status, says }: Refused) -> Self {
+        match status {
+            StatusCode::NOT_FOUND | StatusCode::GONE => Problem::Trouble(Trouble::Gone),
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => Problem::Trouble(Trouble::Denied),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                Problem::Trouble(Trouble::Busy)
+            }
+            StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
+                Problem::Trouble(Trouble::Slow)
+            }
+            status if status.is_server_error() || says.is_empty() => {
+                Problem::Trouble(Trouble::Failing)
+            }
+            _ => Problem::Refused(says),
+        }
+    }
+}
