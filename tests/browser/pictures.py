@@ -29,6 +29,8 @@ TOKEN = "/users/2/token"
 WHY = "/permissions/why?user=manager&action=store.view&asset=com_shop.products"
 PARAMETERS = "/extensions/webservices-shop/parameters"
 LIST = "/api/webservices-shop/products.list"
+RECORDS = "/records/webservices-shop"
+WRONG = {"/product_name": " ", "/price": "cheap"}
 
 # The name of each picture, and how to get it: a page, the fields to fill in, and the button to press.
 PICTURES = [
@@ -39,6 +41,13 @@ PICTURES = [
     ("extension-parameters-desk-light", PARAMETERS, {}, None),
     ("api-tried-desk-dark", LIST, {"query-page[limit]": "2"}, "Send"),
     ("user-token-made-phone-dark", TOKEN, {}, "Generate"),
+    ("orders-desk-light", f"{RECORDS}/orders", {}, None),
+    ("orders-phone-dark", f"{RECORDS}/orders", {}, None),
+    ("order-desk-dark", f"{RECORDS}/orders/7", {}, None),
+    ("order-phone-light", f"{RECORDS}/orders/7", {}, None),
+    ("product-faulty-desk-light", f"{RECORDS}/products/7/edit", WRONG, "Save"),
+    ("search-desk-light", "/search?q=heron", {}, None),
+    ("search-phone-dark", "/search?q=heron", {}, None),
 ]
 
 
@@ -146,6 +155,8 @@ class Browser:
         self.session = f"http://127.0.0.1:{port}/session"
         made = self.command("", {"capabilities": {"alwaysMatch": wanted}})
         self.session += f"/{made['sessionId']}"
+        # An element of the next page is waited for.
+        self.command("/timeouts", {"implicit": 10_000})
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.devtools("Emulation.setDeviceMetricsOverride", screen)
 

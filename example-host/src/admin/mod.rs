@@ -302,7 +302,7 @@ impl Administration {
                 log(&recorded);
                 Ok(view.response())
             }
-            Ok(Outcome::Unchanged { to, message }) => {
+            Ok(Outcome::Unchanged { to, message } | Outcome::Written { to, message }) => {
                 cookies.leave_notice(&Notice::good(message));
                 Ok(view::redirect(&to))
             }

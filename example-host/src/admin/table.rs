@@ -136,6 +136,18 @@ pub(super) const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(records::list::page(visit))),
     Page::at("/records/{extension}/{type}/{id}", "administration.records.record")
         .reads(MANAGE, |visit| Box::pin(records::detail::page(visit))),
+    Page::at("/records/{extension}/{type}/new", "administration.records.new")
+        .reads(MANAGE, |visit| Box::pin(records::create::blank(visit)))
+        .asks(MANAGE, |visit| Box::pin(records::create::add(visit))),
+    Page::at("/records/{extension}/{type}/{id}/edit", "administration.records.edit")
+        .reads(MANAGE, |visit| Box::pin(records::edit::page(visit)))
+        .asks(MANAGE, |visit| Box::pin(records::edit::save(visit))),
+    Page::at("/records/{extension}/{type}/{id}/delete", "administration.records.delete")
+        .reads(MANAGE, |visit| Box::pin(records::delete::page(visit)))
+        .asks(MANAGE, |visit| Box::pin(records::delete::delete(visit))),
+    Page::at("/records/{extension}/{type}/{id}/do/{action}", "administration.records.do")
+        .reads(MANAGE, |visit| Box::pin(records::action::page(visit)))
+        .asks(MANAGE, |visit| Box::pin(records::action::run(visit))),
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
@@ -243,8 +255,15 @@ mod tests {
     use super::*;
 
     /// The pages whose forms become requests to the API.
-    const ASK_THE_API: [&str; 3] =
-        ["administration.api.operation", "administration.import", "administration.import.run"];
+    const ASK_THE_API: [&str; 7] = [
+        "administration.api.operation",
+        "administration.import",
+        "administration.import.run",
+        "administration.records.new",
+        "administration.records.edit",
+        "administration.records.delete",
+        "administration.records.do",
+    ];
 
     #[test]
     fn the_forms_do_the_operations_of_the_table() {

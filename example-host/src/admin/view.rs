@@ -280,6 +280,8 @@ pub(crate) struct Field {
     pub(crate) greatest: Option<String>,
     /// The maximum number of characters.
     pub(crate) longest: Option<usize>,
+    /// The distance of valid values, where it is not the usual one.
+    pub(crate) step: &'static str,
     pub(crate) hint: Words,
     /// The value of the `autocomplete` attribute.
     pub(crate) autocomplete: &'static str,

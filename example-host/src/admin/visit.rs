@@ -72,6 +72,8 @@ pub(crate) enum Outcome {
     Unchanged { to: String, message: String },
     /// A request to the API was answered; nothing of the administration has changed.
     Answered(View),
+    /// The API has made a change, which it records itself; the browser is redirected with this message.
+    Written { to: String, message: String },
     /// Nothing was changed; the form is shown again with its faults.
     Again(View),
 }

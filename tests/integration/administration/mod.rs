@@ -7,9 +7,12 @@ mod audit_trail;
 mod browser;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_files;
+#[cfg(engine = "sqlite")] // The same.
+mod browser_records;
 mod details;
 mod extensions;
 mod pages;
+mod record_forms;
 mod record_pages;
 mod sessions;
 mod tokens;

@@ -256,7 +256,8 @@ fn settable(resource: &Resource, form: Form) -> impl Iterator<Item = &'static Fi
 /// Whether creating a record means completing another one, whose key the client gives.
 fn gives_key(resource: &Resource) -> bool {
     let mut services = SERVICES.iter().filter(|service| std::ptr::eq(service.of, resource));
-    services.any(|service| service.create.is_some())
+    // The record that is completed is in the same table, and not yet one of these.
+    services.any(|service| service.create.is_some()) && !resource.fixed.is_empty()
 }
 
 /// Whether a body, which has no key of its own, makes a record that is part of the one in the path.

@@ -103,7 +103,6 @@ pub(crate) static PRODUCTS: Resource = Resource {
             "enabled",
         ],
         picture: Some("main_image"),
-        ..Presentation::PLAIN
     },
     ..Resource::CRUD
 }

@@ -1,0 +1,86 @@
+//! What the pages with forms about records have in common.
+
+use askama::Template;
+
+use crate::admin::problem::Problem;
+use crate::admin::records::entered::Entered;
+use crate::admin::records::faults::Faults;
+use crate::admin::records::fields::{Filling, Part};
+use crate::admin::records::model::Attribute;
+use crate::admin::records::references::References;
+use crate::admin::view::{Layout, Notice};
+use crate::admin::visit::Visit;
+use crate::base::secret;
+
+/// The hidden field with the key that makes a form that is sent twice do something once.
+pub(super) const KEY: &str = "key";
+/// The hidden field with the version of the record that the form shows.
+pub(super) const VERSION: &str = "version";
+/// The hidden field with the hashes of the values that the form shows.
+pub(super) const SEEN: &str = "seen";
+/// The button that adds a row to a list.
+pub(super) const ADD: &str = "add";
+
+#[derive(Template)]
+#[template(path = "admin/records/form.html")]
+pub(super) struct FormPage<'a> {
+    pub(super) layout: Layout,
+    /// What leads to the page: addresses and titles.
+    pub(super) trail: Vec<(String, String)>,
+    pub(super) heading: String,
+    pub(super) lead: String,
+    /// What is wrong with the request as a whole.
+    pub(super) alerts: Vec<String>,
+    /// The address of the form, which is also that of the page.
+    pub(super) action: String,
+    pub(super) hidden: Vec<(&'static str, String)>,
+    pub(super) parts: Vec<Part>,
+    /// The attributes that are left out, because they are too many or too long.
+    pub(super) left_out: Vec<&'a str>,
+    pub(super) button: String,
+    pub(super) back: String,
+}
+
+impl FormPage<'_> {
+    /// Whether rows can be added to a list of it.
+    fn grows(&self) -> bool {
+        self.parts.iter().any(Part::grows)
+    }
+}
+
+/// The parts of a form, and the titles of those that are left out.
+pub(super) fn parts<'a>(
+    visit: &Visit,
+    attributes: &'a [Attribute],
+    entered: &Entered,
+    references: &References,
+    faults: &mut Faults,
+    is_new: bool,
+) -> (Vec<Part>, Vec<&'a str>) {
+    let grown = visit.form.get(ADD);
+    Filling { entered, faults, references, is_new, grown }.parts(attributes)
+}
+
+/// The layout of a form, with a notice if there are faults.
+pub(super) fn layout(visit: &Visit, title: &str, faults: &Faults) -> Layout {
+    let layout = visit.layout(title);
+    let says = match (faults.is_unknown, faults.is_empty()) {
+        (true, _) => {
+            "It is not known whether this was done. Send the form again: it is done once at most."
+        }
+        (_, false) => "Nothing was changed. See below.",
+        _ => return layout,
+    };
+    layout.with_notice(Notice::bad(says))
+}
+
+/// The key of a form: that of the form that was sent, as long as it may still be used, or a new one.
+pub(super) fn form_key(visit: &Visit, faults: &Faults) -> Result<String, Problem> {
+    match visit.form.given(KEY) {
+        Some(key) if !faults.has_code("idempotency_key_reused") => Ok(key.to_owned()),
+        _ => secret::random_text().map_err(|error| {
+            tracing::error!(%error, "no key of a form could be made");
+            Problem::Failed
+        }),
+    }
+}

@@ -1,0 +1,202 @@
+//! The records that attributes refer to, for the fields of a form: all of them where they are few, and else the names of
+//! those that are chosen. A name that is entered is searched for.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures_util::future::join_all;
+
+use crate::admin::problem::Problem;
+use crate::admin::visit::Visit;
+
+use super::asking;
+use super::entered::Entered;
+use super::faults::Faults;
+use super::model::{Attribute, Kind, Query, Route, Shape, Types};
+use super::record::Listed;
+
+/// The maximum number of records that are offered as choices.
+const FEW: usize = 50;
+/// The maximum number of records that a search offers.
+const FOUND: usize = 20;
+/// The maximum number of chosen records of a type whose names are looked up.
+const NAMED: usize = 20;
+/// The maximum number of types that a form looks up, and of names that it searches for.
+const ASKED: usize = 40;
+
+/// What is known of the records that the fields of a form refer to.
+#[derive(Default)]
+pub(crate) struct References {
+    kinds: HashMap<String, Known>,
+    /// What was found for what was entered in a field, by its pointer.
+    candidates: HashMap<String, Vec<(String, String)>>,
+}
+
+/// What is known of the records of a type.
+pub(crate) enum Known {
+    /// All of them, with their keys and their names.
+    All(Vec<(String, String)>),
+    /// The names of some, by their keys.
+    Some(HashMap<String, String>),
+}
+
+/// A list below the record that a form is about. A field chooses among these, and not among all of the type.
+pub(crate) struct Below<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) route: &'a Route,
+    pub(crate) query: &'a Query,
+    /// The key of the record.
+    pub(crate) id: &'a str,
+}
+
+impl References {
+    /// What is known of the records of a type; `None` if the user may not list them.
+    pub(crate) fn of(&self, kind: &str) -> Option<&Known> {
+        self.kinds.get(kind)
+    }
+
+    /// What was found for what was entered in a field, if that is more than one record.
+    pub(crate) fn candidates(&self, pointer: &str) -> Option<&[(String, String)]> {
+        self.candidates.get(pointer).map(Vec::as_slice)
+    }
+
+    /// The name of a record.
+    pub(crate) fn name<'a>(&'a self, attribute: &Attribute, key: &str) -> Option<&'a str> {
+        match self.of(attribute.reference.as_deref()?)? {
+            Known::All(all) => {
+                all.iter().find(|(of, _)| of == key).map(|(_, called)| called.as_str())
+            }
+            Known::Some(names) => names.get(key).map(String::as_str),
+        }
+    }
+
+    /// Looks up what the fields of a form need: the records of each type, and the names of those that are chosen.
+    pub(crate) async fn look_up(
+        visit: &Visit,
+        types: &Types,
+        attributes: &[Attribute],
+        entered: &Entered,
+        below: &[Below<'_>],
+    ) -> Result<Self, Problem> {
+        let mut wanted = BTreeSet::new();
+        referred(attributes, &mut wanted);
+        let asked = wanted.into_iter().take(ASKED).filter_map(|name| {
+            let kind = types.kind(name)?;
+            let below = below.iter().find(|of| of.kind == name);
+            let chosen = chosen(attributes, entered, name);
+            Some(async move { (name, known(visit, kind, below, chosen).await) })
+        });
+        let mut kinds = HashMap::new();
+        for (name, known) in join_all(asked).await {
+            kinds.extend(known?.map(|known| (name.to_owned(), known)));
+        }
+        Ok(Self { kinds, candidates: HashMap::new() })
+    }
+
+    /// Replaces the names that were entered by the keys of their records. A name of several records becomes a choice
+    /// among them, and one of none a fault.
+    pub(crate) async fn resolve(
+        &mut self,
+        visit: &Visit,
+        types: &Types,
+        attributes: &[Attribute],
+        entered: &mut Entered,
+    ) -> Result<Faults, Problem> {
+        let mut faults = Faults::default();
+        let is_name = |text: &str| !text.is_empty() && text.parse::<i64>().is_err();
+        let named = entered.fields(attributes).into_iter();
+        let named = named.filter(|(_, of, text)| of.reference.is_some() && is_name(text));
+        let named = named.take(ASKED).map(|(at, of, text)| (at, of, text.to_owned()));
+        let named: Vec<_> = named.collect();
+        for (pointer, attribute, text) in named {
+            let kind = attribute.reference.as_deref().and_then(|name| types.kind(name));
+            let Some(kind) = kind else { continue };
+            let Some(found) = searched(visit, kind, &text).await? else { continue };
+            let exact = |of: &&(String, String)| of.1.to_lowercase() == text.to_lowercase();
+            let mut same = found.iter().filter(exact);
+            match (found.as_slice(), same.next(), same.next()) {
+                ([only], _, _) | (_, Some(only), None) => entered.set(pointer, only.0.clone()),
+                // Keys may be texts too.
+                ([], _, _) if attribute.shape != Shape::Whole => {}
+                ([], _, _) => {
+                    faults.add(&pointer, format!("No {} has this name.", kind.singular));
+                }
+                _ => {
+                    let says = format!("Several records match “{text}”: choose one of them.");
+                    faults.add(&pointer, says);
+                    self.candidates.insert(pointer, found);
+                }
+            }
+        }
+        Ok(faults)
+    }
+}
+
+/// The types that attributes refer to.
+fn referred<'a>(attributes: &'a [Attribute], found: &mut BTreeSet<&'a str>) {
+    for attribute in attributes.iter().filter(|attribute| !attribute.read_only) {
+        found.extend(attribute.reference.as_deref());
+        if let Shape::Object(members) | Shape::Parts(members) = &attribute.shape {
+            referred(members, found);
+        }
+    }
+}
+
+/// The keys of the records of a type that are chosen.
+fn chosen(attributes: &[Attribute], entered: &Entered, kind: &str) -> Vec<String> {
+    let fields = entered.fields(attributes).into_iter();
+    let of_kind =
+        fields.filter(|(_, of, text)| of.reference.as_deref() == Some(kind) && !text.is_empty());
+    let keys: BTreeSet<&str> = of_kind.map(|(_, _, text)| text).collect();
+    keys.into_iter().take(NAMED).map(str::to_owned).collect()
+}
+
+/// What is known of the records of a type; `None` if the user may not list them.
+async fn known(
+    visit: &Visit,
+    kind: &Kind,
+    below: Option<&Below<'_>>,
+    chosen: Vec<String>,
+) -> Result<Option<Known>, Problem> {
+    let (route, query, id) = match (below, &kind.list) {
+        (Some(Below { route, query, id, .. }), _) => (*route, *query, *id),
+        (None, Some(list)) => (list, &kind.query, ""),
+        (None, None) => return Ok(None),
+    };
+    if !asking::may(visit, route) {
+        return Ok(None);
+    }
+    let limit = query.limit.clone().map(|limit| (limit, FEW.to_string()));
+    let Ok(listed) = asking::list(visit, kind, route, id, limit.as_slice()).await? else {
+        return Ok(None);
+    };
+    let number = u64::try_from(listed.records.len()).unwrap_or(u64::MAX);
+    if listed.records.len() <= FEW && listed.total.is_none_or(|total| total == number) {
+        return Ok(Some(Known::All(named(&listed, kind))));
+    }
+    let shown = chosen.iter().map(|key| async move {
+        let (record, _) = asking::show(visit, kind, key, &[]).await.ok()?;
+        Some((key.clone(), record.label(kind)))
+    });
+    Ok(Some(Known::Some(join_all(shown).await.into_iter().flatten().collect())))
+}
+
+/// The records that a search for a name finds, with their keys and names; `None` if the type cannot be searched.
+async fn searched(
+    visit: &Visit,
+    kind: &Kind,
+    text: &str,
+) -> Result<Option<Vec<(String, String)>>, Problem> {
+    let (Some(list), Some(search)) = (&kind.list, &kind.query.search) else { return Ok(None) };
+    if !asking::may(visit, list) {
+        return Ok(None);
+    }
+    let limit = kind.query.limit.clone().map(|limit| (limit, FOUND.to_string()));
+    let query: Vec<_> = limit.into_iter().chain([(search.clone(), text.to_owned())]).collect();
+    let found = asking::list(visit, kind, list, "", &query).await?;
+    Ok(found.ok().map(|listed| named(&listed, kind)))
+}
+
+/// Records with their keys and their names.
+fn named(listed: &Listed, kind: &Kind) -> Vec<(String, String)> {
+    listed.records.iter().map(|of| (of.id.clone(), of.label(kind))).collect()
+}
