@@ -4,8 +4,8 @@
 use example_host::{Force, Setting};
 use serde_json::json;
 
-use crate::support::harness::Shop;
-use crate::support::process::Place;
+use crate::support::harness::{Shop, fixture};
+use crate::support::process::{Place, Served};
 use crate::support::visitor::{PASSWORD, Seen, Visitor, beside, give_passwords};
 
 const LIST: &str = "/records/webservices-shop";
@@ -375,17 +375,53 @@ async fn a_list_of_a_hundred_records_is_small() {
     }
 }
 
-/// An extension without a document has no records, and the others stay as they are.
-#[tokio::test]
-async fn an_extension_without_a_document_has_no_records() {
-    let place = Place::of_the_fixture();
+/// A visitor of a host with this fixture.
+async fn of_fixture(name: &str) -> (Place, Served, Visitor) {
+    let place = Place::with([fixture(name)]);
     place.add_administrator("ann", PASSWORD).await;
     let served = place.serve().await;
     let mut ann = Visitor::of(&served.url(""));
     assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    (place, served, ann)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extension_without_a_document_has_no_records() {
+    let (_place, served, mut ann) = of_fixture("guestbook").await;
     let seen = ann.get("/").await;
     assert!(!seen.html.contains("/administrator/records/"), "{}", seen.html);
-    assert_eq!(ann.get("/records/misbehaves/echo").await.status, 404);
-    ann.get("/extensions/misbehaves").await.says("publishes no OpenAPI document");
+    assert_eq!(ann.get("/records/guestbook/entries").await.status, 404);
+    assert_eq!(ann.get("/search?q=x").await.status, 404);
+    ann.get("/extensions/guestbook").await.says("publishes no OpenAPI document");
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_without_members_of_its_own_has_pages_too() {
+    let (_place, served, mut ann) = of_fixture("library").await;
+    let seen = ann.get("/").await;
+    seen.says("<summary>library</summary>");
+    let seen = ann.get("/records/library/books").await;
+    assert_eq!(seen.status, 200, "{}", seen.html);
+    assert_eq!(names(&seen.html), ["&#60;b&#62;Faust&#60;/b&#62;", "Emma"]);
+    assert_eq!(column(&seen.html, "Pages"), ["1,464", "12"]);
+    assert_eq!(column(&seen.html, "Lent"), ["Yes", "No"]);
+    seen.says("name=\"title\"");
+    let seen = ann.get("/records/library/books/3%2D16").await;
+    assert_eq!(seen.status, 200, "{}", seen.html);
+    seen.says("&#34;shelf&#34;: 7");
+    // What does not answer as it should has a page that tells what to do.
+    for (page, status, says) in [
+        ("books/a%2Fb", 404, "it has been deleted"),
+        ("failing", 502, "The operator can find the cause"),
+        ("garbled", 502, "The operator can find the cause"),
+        ("refused", 403, "You lack a permission"),
+        ("slow", 504, "with a filter if the list is long"),
+    ] {
+        let seen = ann.get(&format!("/records/library/{page}")).await;
+        assert_eq!(seen.status, status, "{page}: {}", seen.html);
+        seen.says(says);
+        seen.says("Request id");
+    }
     served.stop().await;
 }

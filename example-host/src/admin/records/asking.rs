@@ -1,11 +1,14 @@
 //! Requests that read records: sent to an extension's own routes as the session's user, so that rights and checks are
 //! those of the API.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::visit::Visit;
@@ -13,6 +16,12 @@ use crate::admin::visit::Visit;
 use super::model::{Kind, Route};
 use super::record::{Listed, Record};
 use super::visible;
+
+/// The time for an answer, so that a page ends before its own request does.
+const TIME: Duration = Duration::from_secs(10);
+
+/// What is encoded of a key in a path: all but what RFC 3986 calls unreserved, which nobody has to decode.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The names and the values of a query.
 pub(crate) type Asked = [(String, String)];
@@ -29,13 +38,17 @@ pub(crate) fn may(visit: &Visit, route: &Route) -> bool {
     visible::may(&visit.site, visit.session.user, route)
 }
 
+/// A key as a segment of a path.
+pub(crate) fn segment(key: &str) -> String {
+    utf8_percent_encode(key, RESERVED).to_string()
+}
+
 /// The path of a route for a record, which may belong to another one.
 pub(crate) fn address(route: &Route, id: &str, parent: &str) -> String {
-    let encoded = |key: &str| utf8_percent_encode(key, NON_ALPHANUMERIC).to_string();
     // In one pass, so that a key with braces stays a key.
     let parts = route.path.split('/').map(|part| match part {
-        "{id}" => encoded(id),
-        "{parent}" => encoded(parent),
+        "{id}" => segment(id),
+        "{parent}" => segment(parent),
         other => other.to_owned(),
     });
     parts.collect::<Vec<_>>().join("/")
@@ -55,7 +68,10 @@ pub(crate) async fn get(
     }
     let request = Request::builder().uri(address).header(header::ACCEPT, &route.accept);
     let request = request.body(Body::empty()).map_err(|_| Problem::NotFound)?;
-    let answer = visit.ask(request).await?;
+    let Ok(answer) = timeout(TIME, visit.ask(request)).await else {
+        return Err(Problem::Trouble(Trouble::Slow));
+    };
+    let answer = answer?;
     if !answer.status().is_success() {
         return Ok(Err(Refused { status: answer.status(), says: says(answer.body()) }));
     }

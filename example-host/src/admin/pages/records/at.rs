@@ -1,6 +1,6 @@
 //! The type and the record in the address of a page, as far as the user may view them.
 
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
@@ -83,5 +83,5 @@ pub(super) fn list(extension: &str, kind: &str) -> String {
 
 /// The address of the page of a record.
 pub(super) fn page(extension: &str, kind: &str, id: &str) -> String {
-    format!("{}/{}", list(extension, kind), utf8_percent_encode(id, NON_ALPHANUMERIC))
+    format!("{}/{}", list(extension, kind), asking::segment(id))
 }

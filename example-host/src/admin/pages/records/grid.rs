@@ -3,8 +3,8 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::admin::records::asking::segment;
 use crate::admin::records::model::{Attribute, Kind, Shape};
 use crate::admin::records::record::{Identity, Names, Record};
 use crate::admin::records::showing::{self, Look, Shown};
@@ -177,7 +177,7 @@ impl<'a> Links<'a> {
     pub(super) fn page(&self, record: &Identity) -> Option<String> {
         let is_shown = self.kinds.contains(&record.kind.as_str());
         is_shown.then(|| {
-            let id = utf8_percent_encode(&record.id, NON_ALPHANUMERIC);
+            let id = segment(&record.id);
             format!("{}{}/{id}", self.up, record.kind)
         })
     }
