@@ -108,9 +108,10 @@ impl Administration {
             paths::may(&self.site, user, MANAGE)
                 && (page.offered)(&self.site, &self.catalogue, user)
         };
-        Ok(match user.is_some_and(may) && form::is_from_here(&request.headers) {
-            true => Expected::File { boundary, secret },
-            false => Expected::Nothing,
+        Ok(if user.is_some_and(may) && form::is_from_here(&request.headers) {
+            Expected::File { boundary, secret }
+        } else {
+            Expected::Nothing
         })
     }
 

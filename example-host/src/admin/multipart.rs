@@ -94,9 +94,10 @@ pub(crate) async fn receive(
         }
     }
     let form = Form::of_fields(fields);
-    match form::is_of_session(&form, secret) {
-        true => Ok(Received { form, file }),
-        false => Ok(Received { form: Form::default(), file: None }),
+    if form::is_of_session(&form, secret) {
+        Ok(Received { form, file })
+    } else {
+        Ok(Received { form: Form::default(), file: None })
     }
 }
 

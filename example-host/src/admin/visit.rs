@@ -198,9 +198,10 @@ pub(crate) async fn refusal(answer: Response<Body>) -> Result<String, Problem> {
     let status = answer.status();
     let refused: Refused = serde_json::from_slice(whole(answer).await?.body()).unwrap_or_default();
     let details: Vec<String> = refused.errors.into_iter().map(|fault| fault.detail).collect();
-    Ok(match details.is_empty() {
-        true => format!("The API has answered {status}."),
-        false => details.join(" "),
+    Ok(if details.is_empty() {
+        format!("The API has answered {status}.")
+    } else {
+        details.join(" ")
     })
 }
 

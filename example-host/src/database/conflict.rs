@@ -6,8 +6,8 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use crate::base::error::Error;
 
-use super::connection::TIMEOUT;
-
+/// For how long a request repeats a change.
+const REQUEST: Duration = Duration::from_secs(5);
 /// For how long a start repeats its changes: hosts that serve write all the time, and each of them has its
 /// turn before.
 const START: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ pub(crate) struct Attempts {
 impl Attempts {
     /// Those of a request, which somebody waits for.
     pub(crate) fn of_a_request() -> Self {
-        Self { count: 0, until: Instant::now() + TIMEOUT }
+        Self { count: 0, until: Instant::now() + REQUEST }
     }
 
     /// Those of a start.

@@ -199,9 +199,10 @@ async fn a_record_that_was_changed_meanwhile_is_asked_about() {
     assert_eq!(seen.status, 422);
     let decided = Filled::on(&ann);
     let decided = decided.and("take/manufacturer_desc", "mine");
-    let decided = match decided.names().contains(&"take/manufacturer_name") {
-        true => decided,
-        false => decided.and("take/manufacturer_name", "theirs"),
+    let decided = if decided.names().contains(&"take/manufacturer_name") {
+        decided
+    } else {
+        decided.and("take/manufacturer_name", "theirs")
     };
     accepted(&mut ann, decided).await;
     let saved = shop.get(&path).send().await.expect(200);

@@ -84,15 +84,15 @@ async fn of_forty_starts_at_once_on_a_new_file_none_fails() {
 async fn a_start_waits_for_those_who_write() {
     let place = Place::of_the_fixture();
     place.run("user list").await;
+    let mut starting = JoinSet::new();
     let start = async {
-        let starting = tokio::spawn(place.call("group list").finish());
+        starting.spawn(place.call("group list").finish());
         tokio::time::sleep(Duration::from_secs(6)).await;
-        assert!(!starting.is_finished(), "it has neither ended nor gone on");
-        starting
+        assert!(starting.try_join_next().is_none(), "it has neither ended nor gone on");
     };
     let lock = "SELECT revision FROM host_state WHERE id = 1 FOR UPDATE";
-    let starting = place.database.during(&[lock], start).await;
-    assert_eq!(starting.await.unwrap().succeeds().lines().count(), 5);
+    place.database.during(&[lock], start).await;
+    assert_eq!(starting.join_next().await.unwrap().unwrap().succeeds().lines().count(), 5);
 }
 
 #[tokio::test]

@@ -43,10 +43,7 @@ struct Body<'e> {
 
 impl Body<'_> {
     fn finished(self, members: &[(&str, String)]) -> Result<String, Faults> {
-        match self.faults.is_empty() {
-            true => Ok(object(members)),
-            false => Err(self.faults),
-        }
+        if self.faults.is_empty() { Ok(object(members)) } else { Err(self.faults) }
     }
 
     /// The JSON text of what was entered for an attribute; `None` if that is nothing.

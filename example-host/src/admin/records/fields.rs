@@ -106,14 +106,13 @@ impl Filling<'_> {
         if self.entered.get(&pointer).is_some() {
             return Part::Field(Box::new(self.field(attribute, &pointer, false)));
         }
-        let numbers = match is_list {
-            true => {
-                let least = usize::from(self.is_new);
-                let more = usize::from(self.grown == pointer);
-                let rows = (self.entered.rows(&pointer) + more).max(least);
-                (0..rows).map(|nth| below(&pointer, &nth.to_string())).collect()
-            }
-            false => vec![pointer.clone()],
+        let numbers = if is_list {
+            let least = usize::from(self.is_new);
+            let more = usize::from(self.grown == pointer);
+            let rows = (self.entered.rows(&pointer) + more).max(least);
+            (0..rows).map(|nth| below(&pointer, &nth.to_string())).collect()
+        } else {
+            vec![pointer.clone()]
         };
         let rows = numbers.iter().map(|at| {
             let members = members.iter().filter(|member| !member.read_only);
@@ -140,10 +139,8 @@ impl Filling<'_> {
             _ => field.maybe_empty(),
         };
         // In each row the same would be said again.
-        let field = match in_group {
-            true => field,
-            false => field.code(attribute.name.clone()).hint(hint(attribute)),
-        };
+        let field =
+            if in_group { field } else { field.code(attribute.name.clone()).hint(hint(attribute)) };
         Field { fault, ..field }
     }
 

@@ -36,9 +36,8 @@ impl<'d> Routes<'d> {
         const OTHERS: [&str; 8] =
             ["sort", "order", "include", "fields", "offset", "limit", "page", "cursor"];
         let own = self.query(list);
-        let is_filter = |name: &str| match name.contains('[') {
-            true => name.starts_with("filter["),
-            false => !OTHERS.contains(&name),
+        let is_filter = |name: &str| {
+            if name.contains('[') { name.starts_with("filter[") } else { !OTHERS.contains(&name) }
         };
         let found = self.parameters(list, "query").into_iter();
         let found =

@@ -226,9 +226,10 @@ impl<'d> Reader<'d> {
             let route = self.routes.route(found);
             // What adds to a list has the path of the list.
             let adds = self.routes.at(&found.form, Method::Get).is_some_and(Found::is_list);
-            let title = match adds && !route.summary.is_empty() {
-                true => route.summary.clone(),
-                false => in_words(last(end), false),
+            let title = if adds && !route.summary.is_empty() {
+                route.summary.clone()
+            } else {
+                in_words(last(end), false)
             };
             Action { name: end.replace('/', "-"), title, route, parent }
         });

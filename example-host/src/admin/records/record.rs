@@ -117,10 +117,7 @@ impl Record {
     pub(crate) fn label(&self, kind: &Kind) -> String {
         let names = kind.label.iter().filter_map(|name| self.attributes.get(name)).map(text);
         let names: Vec<String> = names.filter(|name| !name.trim().is_empty()).collect();
-        match names.is_empty() {
-            true => self.id.clone(),
-            false => names.join(" "),
-        }
+        if names.is_empty() { self.id.clone() } else { names.join(" ") }
     }
 
     /// The record that a relationship has, if that has one only.

@@ -149,9 +149,10 @@ impl<'d> Routes<'d> {
             return self.records(&schema["items"], true);
         }
         if let Some(data) = self.schemas.property(schema, "data") {
-            return match data["type"] == "array" {
-                true => self.records(&data["items"], true),
-                false => self.records(data, false),
+            return if data["type"] == "array" {
+                self.records(&data["items"], true)
+            } else {
+                self.records(data, false)
             };
         }
         // Another object has a list of records, unless it is a record itself.

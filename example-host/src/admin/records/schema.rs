@@ -49,9 +49,10 @@ impl<'d> Schemas<'d> {
         for _ in 0..REFERENCES {
             let Some(reference) = found["$ref"].as_str() else { return found };
             let pointer = reference.strip_prefix('#').unwrap_or_default();
-            found = match pointer.is_empty() {
-                true => &Value::Null,
-                false => self.document.pointer(pointer).unwrap_or(&Value::Null),
+            found = if pointer.is_empty() {
+                &Value::Null
+            } else {
+                self.document.pointer(pointer).unwrap_or(&Value::Null)
             };
         }
         &Value::Null
@@ -225,10 +226,7 @@ impl<'d> Schemas<'d> {
         let words = words.iter().filter(|word| !word.is_null()).map(|word| bounded(&plain(word)));
         let words: Vec<String> = words.collect();
         let size = words.iter().map(|word| size_of::<String>() + word.len()).sum();
-        match self.charge(size) {
-            true => Shape::Choice(words),
-            false => Shape::Text,
-        }
+        if self.charge(size) { Shape::Choice(words) } else { Shape::Text }
     }
 
     fn list(&self, views: &[&'d Value], example: &Value, depth: usize) -> Shape {

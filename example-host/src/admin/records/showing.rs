@@ -83,10 +83,7 @@ pub(crate) fn label(record: &Record, kind: &Kind) -> String {
         (!shown.text.trim().is_empty()).then_some(shown.text)
     });
     let parts: Vec<String> = parts.collect();
-    match parts.is_empty() {
-        true => record.id.clone(),
-        false => parts.join(" "),
-    }
+    if parts.is_empty() { record.id.clone() } else { parts.join(" ") }
 }
 
 /// The maximum number of characters of a part of a name.
@@ -180,10 +177,10 @@ fn list(of: &Shape, value: &Value, longest: usize) -> Shown {
 }
 
 fn data(value: &Value, longest: usize) -> Shown {
-    let written = match longest > LABEL {
-        // A value of JSON can always be written.
-        true => serde_json::to_string_pretty(value).unwrap_or_default(),
-        false => value.to_string(),
+    let written = if longest > LABEL {
+        serde_json::to_string_pretty(value).unwrap_or_default()
+    } else {
+        value.to_string()
     };
     Shown { look: Look::Data, ..cut(&written, longest) }
 }

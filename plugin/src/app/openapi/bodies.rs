@@ -224,11 +224,12 @@ fn linkage(field: &Field, relationship: Relationship) -> Value {
             "id": id,
         },
     });
-    let data = match field.nullable || field.zero_is_none {
-        true => json!({
+    let data = if field.nullable || field.zero_is_none {
+        json!({
             "anyOf": [identifier, {"type": "null"}], "description": "The record; null is none.",
-        }),
-        false => identifier,
+        })
+    } else {
+        identifier
     };
     let ignored = matches!(field.access, Access::ReadOnly | Access::Touched);
     let mut schema = json!({

@@ -213,9 +213,10 @@ fn summary(endpoint: &Endpoint) -> String {
 
 /// The keys in the path: of the record, and of a part of it.
 fn ids(endpoint: &Endpoint) -> impl Iterator<Item = Value> {
-    let description = match links::names_user(endpoint) {
-        true => "The key of the user of the host; 0 is the guests.",
-        false => "The key of the record.",
+    let description = if links::names_user(endpoint) {
+        "The key of the user of the host; 0 is the guests."
+    } else {
+        "The key of the record."
     };
     let first = common::id("id", description, examples::key(&endpoint.name));
     let further = links::further_keys(&endpoint.path).map(|name| {
@@ -272,9 +273,10 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
         _ => endpoint.resource(),
     };
     let of_changes = matches!(endpoint.operation, Operation::List) && resource.lists_changes();
-    parameters.push(match of_changes && resource.list.is_empty() {
-        true => offset_or_changes(),
-        false => reference("parameters", "page.offset"),
+    parameters.push(if of_changes && resource.list.is_empty() {
+        offset_or_changes()
+    } else {
+        reference("parameters", "page.offset")
     });
     parameters.push(reference("parameters", "page.limit"));
     if !resource.list.is_empty() {

@@ -23,10 +23,7 @@ pub fn described(mut schema: Value, meaning: &str) -> Value {
 
 /// A field in an answer.
 pub fn output(field: &Field) -> Value {
-    let name = |plain: &str| match field.nullable {
-        true => json!([plain, "null"]),
-        false => json!(plain),
-    };
+    let name = |plain: &str| if field.nullable { json!([plain, "null"]) } else { json!(plain) };
     match field.kind {
         Kind::Int { min, max } => json!({
             "type": name("integer"), "format": width(min, max), "minimum": min, "maximum": max,
@@ -167,16 +164,14 @@ pub fn input(field: &Field) -> Value {
         Kind::Code { .. } => text(None, Form::Identifier, field.required),
         Kind::Email => {
             let address = json!({"type": "string", "format": "email", "maxLength": 254});
-            match field.required {
-                true => address,
-                false => either(address, json!({"type": "string", "maxLength": 0})),
+            if field.required {
+                address
+            } else {
+                either(address, json!({"type": "string", "maxLength": 0}))
             }
         }
     };
-    match field.nullable {
-        true => or_null(schema),
-        false => schema,
-    }
+    if field.nullable { or_null(schema) } else { schema }
 }
 
 /// A value in a filter: the text of a query parameter. An empty text counts as not sent.
@@ -327,10 +322,7 @@ fn whole(min: i64, max: Option<i64>) -> Value {
 
 /// The format of the whole numbers between two limits.
 fn width(min: i64, max: i64) -> &'static str {
-    match i32::try_from(min).is_ok() && i32::try_from(max).is_ok() {
-        true => "int32",
-        false => "int64",
-    }
+    if i32::try_from(min).is_ok() && i32::try_from(max).is_ok() { "int32" } else { "int64" }
 }
 
 /// The pattern of the whole numbers between two limits.
@@ -418,9 +410,10 @@ fn text(max: Option<usize>, form: Form, required: bool) -> Value {
         Form::Code | Form::Printable => r"\s*",
         _ => "",
     };
-    let pattern = match required {
-        true => format!("^{ends}{any}*{visible}{any}*{ends}$"),
-        false => format!("^{ends}{any}*{ends}$"),
+    let pattern = if required {
+        format!("^{ends}{any}*{visible}{any}*{ends}$")
+    } else {
+        format!("^{ends}{any}*{ends}$")
     };
     let mut schema = json!({"type": "string", "pattern": pattern});
     if required {

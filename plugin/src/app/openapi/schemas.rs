@@ -198,9 +198,10 @@ pub(super) fn records(resource: &'static Resource) -> (String, Value) {
 /// The schema of a list of records.
 pub(super) fn list(resource: &'static Resource) -> (String, Value) {
     let kind = resource.kind;
-    let shown: Vec<&Field> = match resource.lists_all() {
-        true => resource.detail.iter().collect(),
-        false => resource.list.iter().collect(),
+    let shown: Vec<&Field> = if resource.lists_all() {
+        resource.detail.iter().collect()
+    } else {
+        resource.list.iter().collect()
     };
     let key = resource.shows_key.then_some(resource.key);
     let names: Vec<&str> = key.into_iter().chain(shown.iter().map(|field| field.name)).collect();
@@ -320,17 +321,16 @@ pub(super) fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
         "additionalProperties": false,
         "properties": row,
     });
-    let (totals, example) = match report.by_currency {
-        true => (json!({"type": "array", "items": row}), json!([example])),
-        false => (row, json!(example)),
+    let (totals, example) = if report.by_currency {
+        (json!({"type": "array", "items": row}), json!([example]))
+    } else {
+        (row, json!(example))
     };
     let day = |text: &str| json!({"type": "string", "format": "date", "description": text});
     let mut properties = common::totals();
     let sums = "The sums of the whole range, for each currency.";
-    properties["totals"] = match report.by_currency {
-        true => described(totals.clone(), sums),
-        false => totals.clone(),
-    };
+    properties["totals"] =
+        if report.by_currency { described(totals.clone(), sums) } else { totals.clone() };
     let mut beside = Map::new();
     if report.of_days {
         properties["range"] = json!({

@@ -25,9 +25,10 @@ impl<'v> At<'v> {
             visible::types(&visit.site, &visit.catalogue, extension)?.ok_or(Problem::NotFound)?;
         let kind = types.kind(name).ok_or(Problem::NotFound)?;
         let viewed = kind.list.as_ref().or(kind.show.as_ref());
-        match viewed.is_some_and(|route| asking::may(visit, route)) {
-            true => Ok(Self { visit, types, kind }),
-            false => Err(Problem::NotFound),
+        if viewed.is_some_and(|route| asking::may(visit, route)) {
+            Ok(Self { visit, types, kind })
+        } else {
+            Err(Problem::NotFound)
         }
     }
 

@@ -74,9 +74,10 @@ async fn written(at: &At<'_>, record: &Record, message: String) -> Result<Outcom
     }
     let later = asking::show(at.visit, at.kind, &record.id, &[]).await;
     let once = later.map_or_else(|_| Vec::new(), |(later, _)| shown_once(at.kind, record, &later));
-    match once.is_empty() {
-        true => Ok(Outcome::Written { to, message }),
-        false => Ok(Outcome::Answered(result(at, &record.id, &message, once, Vec::new())?)),
+    if once.is_empty() {
+        Ok(Outcome::Written { to, message })
+    } else {
+        Ok(Outcome::Answered(result(at, &record.id, &message, once, Vec::new())?))
     }
 }
 
