@@ -104,13 +104,16 @@ impl<'a> Offer<'a> {
         Some(href(&format!("/export?{}", query.finish())))
     }
 
-    /// The file with the records of a list, if they are offered, and its filters apply.
-    pub(crate) fn file_of_list(&self, extension: &str, list: &str) -> Option<String> {
+    /// The query of the file with the records of a list, if they are offered, and its filters apply.
+    pub(crate) fn query_of_list(
+        &self,
+        extension: &str,
+        list: &str,
+    ) -> Option<Vec<(String, String)>> {
         let is_here = self.extension == extension && self.tables.filters;
         let of = self.types.iter().find(|of| is_here && of.list == list)?;
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("extension", self.extension).append_pair("type", &of.name);
-        Some(href(&format!("/export/file?{}", query.finish())))
+        let query = [("extension", self.extension), ("type", &of.name)];
+        Some(query.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 
     /// Whether the route takes the filters and the order of a list.

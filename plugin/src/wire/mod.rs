@@ -8,6 +8,7 @@ pub mod draft;
 pub mod exporting;
 pub mod following;
 pub mod idempotency;
+pub mod ids;
 pub mod importing;
 pub mod included;
 pub mod limited;

@@ -7,6 +7,7 @@ use host_interface::Request;
 use percent_encoding::percent_decode_str;
 use time::PrimitiveDateTime;
 
+use super::ids::{self, IDS};
 use super::literal;
 use super::names::nearest;
 use super::resume::Resume;
@@ -97,7 +98,8 @@ impl<T> Read<T> {
 }
 
 impl Scope {
-    /// Whether the list can be limited to what has changed since a moment.
+    /// Whether the list can be limited to what has changed since a moment, and to some keys: it is that of all
+    /// records of a type.
     fn has_changes(self) -> bool {
         matches!(self, Scope::All(resource) if resource.lists_changes())
     }
@@ -151,6 +153,7 @@ impl Listing {
         let mut descending = None;
         let mut sort = None;
         let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
+        let mut chosen = None;
         for (name, value) in members {
             let result = match name.as_ref() {
                 OFFSET => whole_number(name, value, 0).map(|number| {
@@ -184,6 +187,13 @@ impl Listing {
                 AFTER if scope.has_changes() => resume(resource, value).map(|resume| {
                     listing.resume = Some(resume);
                 }),
+                IDS if scope.has_changes() => {
+                    let cleaned = clean(value);
+                    ids::read(&cleaned).map(|keys| {
+                        listing.sent.extend(keys.as_ref().map(|_| (name.to_string(), cleaned)));
+                        chosen = keys.map(|keys| Condition::OneOf(resource.key, keys));
+                    })
+                }
                 MODIFIED_SINCE if scope.has_changes() => {
                     let cleaned = clean(value);
                     modified_since(&cleaned).map(|since| {
@@ -220,6 +230,7 @@ impl Listing {
         conditions.retain(|(filter, _)| !replaced.contains(&filter.name));
         faults.extend(reversed_period(&conditions));
         listing.conditions = conditions.into_iter().map(|(_, condition)| condition).collect();
+        listing.conditions.extend(chosen);
         listing
     }
 
@@ -495,7 +506,7 @@ fn filter(
     let filter = inner.and_then(|inner| known().into_iter().find(|filter| filter.name == inner));
     let Some(filter) = filter else {
         let names = known().into_iter().map(|filter| format!("filter[{}]", filter.name));
-        let changes = [MODIFIED_SINCE, AFTER].map(str::to_owned);
+        let changes = [IDS, MODIFIED_SINCE, AFTER].map(str::to_owned);
         let changes = changes.into_iter().filter(|_| scope.has_changes());
         let names: Vec<String> = names.chain(changes).collect();
         return Err(unknown_of_list(name, names.iter().map(String::as_str)));

@@ -1,6 +1,6 @@
 //! A host under callgrind, whose instructions are counted between two points in time.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -8,11 +8,16 @@ use std::time::Duration;
 use reqwest::{Client, Method};
 use serde_json::Value;
 
+use super::browser::Browser;
 use super::building;
 use super::routes::{Request, Route};
 
 /// The path of the store.
 const ROOT: &str = "/api/index.php/v1/shop";
+
+/// The user who sends the requests, with the password for the administration.
+const USER: &str = "bench";
+const PASSWORD: &str = "long enough to be counted";
 
 /// How often a request is sent before it is counted, so that its statements are prepared.
 const WARMING: u32 = 10;
@@ -35,6 +40,7 @@ pub struct Host {
     address: String,
     token: String,
     client: Client,
+    browser: Browser,
     counts: usize,
 }
 
@@ -67,8 +73,11 @@ impl Host {
             String::from_utf8(done.stdout).unwrap().trim().to_owned()
         };
         run(&["demo", "--products", "2000", "--orders", "4000"]);
-        run(&["user", "add", "bench", "--email", "b@example.com", "--group", "Administrator"]);
-        let token = run(&["token", "generate", "bench"]);
+        run(&["user", "add", USER, "--email", "b@example.com", "--group", "Administrator"]);
+        let token = run(&["token", "generate", USER]);
+        let mut command = Command::new(programs.join("example-host"));
+        common(&mut command);
+        set_password(command.args(["user", "password", USER]));
         let mut command = Command::new("valgrind");
         command.args(["--quiet", "--tool=callgrind"]);
         command.arg(format!("--callgrind-out-file={}", folder.join("counts").display()));
@@ -83,7 +92,9 @@ impl Host {
         let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
         let address = line.rsplit_once("//").unwrap().1.to_owned();
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        let mut host = Host { process, folder, address, token, client: Client::new(), counts: 0 };
+        let browser = Browser::sign_in(format!("http://{address}"), USER, PASSWORD).await;
+        let client = Client::new();
+        let mut host = Host { process, folder, address, token, client, browser, counts: 0 };
         while host.idle().await > FEW {}
         host
     }
@@ -128,12 +139,16 @@ impl Host {
     /// Sends the nth repetition of a request, which must succeed.
     async fn send(&self, route: &Route, nth: u64) {
         match &route.request {
-            Request::Get(path) => self.ask("GET", &path(nth), None).await,
+            Request::Get(path) => drop(self.ask("GET", &path(nth), None).await),
             Request::Send(method, request) => {
                 let (path, body) = request(nth);
-                self.ask(method, &path, Some(&body)).await
+                self.ask(method, &path, Some(&body)).await;
             }
-        };
+            Request::Open(path) => drop(self.browser.open(&path(nth)).await),
+            Request::Save(path, field) => {
+                self.browser.save(path, field, &format!("Counted {nth}")).await;
+            }
+        }
     }
 
     /// The answer to a request, which must succeed.
@@ -158,6 +173,13 @@ impl Drop for Host {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Runs the command that sets a password.
+fn set_password(command: &mut Command) {
+    let mut setting = command.stdin(Stdio::piped()).spawn().unwrap();
+    writeln!(setting.stdin.take().unwrap(), "{PASSWORD}").unwrap();
+    assert!(setting.wait().unwrap().success());
 }
 
 /// The instructions of a count.

@@ -21,6 +21,7 @@
     reason = "a benchmark may stop at the first error, and these numbers are no amounts"
 )]
 
+mod browser;
 #[path = "../scale/building.rs"]
 mod building;
 mod counted;

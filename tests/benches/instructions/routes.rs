@@ -14,14 +14,18 @@ pub struct Route {
     pub request: Request,
 }
 
-/// The path is below that of the store.
+/// A request to the API, whose path is below that of the store, or to the administration.
 pub enum Request {
     Get(fn(u64) -> String),
     Send(&'static str, fn(u64) -> (String, Value)),
+    /// A page.
+    Open(fn(u64) -> String),
+    /// A page with a form, and the form with another text in this field.
+    Save(&'static str, &'static str),
 }
 
 /// All of them, in the order of the table. Reads come first, so that they find the store as it was made.
-pub const ALL: [Route; 20] = [
+pub const ALL: [Route; 23] = [
     read("products", |_| "/products".into()),
     read("products at half", |_| "/products?page[offset]=1000".into()),
     read("search of products", |_| "/products?filter[search]=wren".into()),
@@ -73,6 +77,21 @@ pub const ALL: [Route; 20] = [
         });
         ("/orders".into(), body)
     }),
+    Route {
+        name: "page: orders",
+        request: Request::Open(|_| "/records/webservices-shop/orders".into()),
+    },
+    Route {
+        name: "page: one order",
+        request: Request::Open(|nth| format!("/records/webservices-shop/orders/{}", 7 + nth)),
+    },
+    Route {
+        name: "page: a manufacturer, edited and saved",
+        request: Request::Save(
+            "/records/webservices-shop/manufacturers/1/edit",
+            "/manufacturer_name",
+        ),
+    },
 ];
 
 /// The orders that are made after those of the demo store: one of 40 lines, and one of two with many pieces.

@@ -55,6 +55,43 @@ async fn a_day_in_a_filter_must_be_in_the_calendar() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_list_has_the_records_with_some_keys() {
+    let shop = Shop::stocked().await;
+    let list = async |query: &str| shop.get(&format!("/products{query}")).send().await;
+    let all = list("").await.expect(200).column("shop_product_id");
+    assert!(all.len() > 1, "{all:?}");
+    let (first, last) = (&all[0], &all[all.len() - 1]);
+    // In the order of the list, each once; what is not there is left out.
+    let some = format!("?filter[id]={last},{first},%20{last},999999999999999999");
+    assert_eq!(list(&some).await.errors(), ["422 invalid_filter parameter filter[id]"]);
+    let some = format!("?filter[id]=%20{last},{first},{last},999999999999999999%20");
+    let answer = list(&some).await.expect(200);
+    assert_eq!(
+        (answer.total(), answer.column("shop_product_id")),
+        (2, vec![first.clone(), last.clone()])
+    );
+    let answer = list(&format!("{some}&sort=-shop_product_id&page[limit]=1")).await.expect(200);
+    assert_eq!((answer.total(), answer.column("shop_product_id")), (2, vec![last.clone()]));
+    // Together with other filters, also that of what has changed.
+    let none =
+        list(&format!("?filter[id]={first}&filter[search]=no%20such%20text")).await.expect(200);
+    assert_eq!(none.total(), 0);
+    let since = format!("?filter[id]={first}&filter[modified_since]=2020-01-01");
+    assert_eq!(list(&since).await.expect(200).column("shop_product_id"), [first.clone()]);
+    // Empty, it counts as not sent.
+    assert_eq!(list("?filter[id]=%20").await.expect(200).total(), all.len() as i64);
+    let hundred: Vec<String> = (1..=100).map(|key: i64| key.to_string()).collect();
+    let hundred = hundred.join(",");
+    assert_eq!(list(&format!("?filter[id]={hundred}")).await.expect(200).total(), all.len() as i64);
+    for wrong in
+        [&format!("{hundred},101"), "1,", ",", "-1", "1.0", "one", "1%202", "1000000000000000000"]
+    {
+        let answer = list(&format!("?filter[id]={wrong}")).await;
+        assert_eq!(answer.errors(), ["422 invalid_filter parameter filter[id]"], "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_list_below_an_id_too_long_for_a_key_is_empty() {
     let shop = Shop::stocked().await;
     // A guest's records have the user id 0.

@@ -16,6 +16,9 @@ use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Visit, refusal};
 use crate::site::Site;
 
+/// The field of a form in which records are ticked.
+pub(crate) const TICKED: &str = "ticked";
+
 #[derive(Template)]
 #[template(path = "admin/export.html")]
 struct ExportPage<'a> {
@@ -64,7 +67,16 @@ pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
     let of = offer.of_type(visit.query.get("type")).ok_or(Problem::NotFound)?;
     let format = Format::named(visit.query.get("format"));
     let mut given = offer.given(&visit.query);
-    given.extend(filters(&visit, offer, &of.list)?);
+    let filters = filters(&visit, offer, &of.list)?;
+    let keys = visible::types(&visit.site, &visit.catalogue, offer.extension)?;
+    let keys = keys.and_then(|types| types.kind(&of.name)?.query.keys.as_ref());
+    if visit.query.given(TICKED).is_some()
+        && keys.is_none_or(|keys| listing::value(&filters, keys).is_none())
+    {
+        let why = "Tick the records that the file is to have.";
+        return Err(Problem::Refused(why.to_owned()));
+    }
+    given.extend(filters);
     let request = Request::builder()
         .uri(offer.export_address(of, given))
         .header(header::ACCEPT, format.media_type())

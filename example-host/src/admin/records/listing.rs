@@ -12,7 +12,7 @@ pub(crate) const ROWS: [&str; 3] = ["25", "50", "100"];
 
 /// What the address of a page has of the parameters of a list, without what is empty.
 pub(crate) fn state(kind: &Kind, query: &Query, form: &Form) -> Vec<(String, String)> {
-    let own = [&query.search, &query.exact, &query.sort, &query.offset];
+    let own = [&query.search, &query.exact, &query.keys, &query.sort, &query.offset];
     let is_own = |name: &str| own.into_iter().flatten().any(|of| of == name);
     let is_filter = |name: &str| kind.filters.iter().any(|filter| filter.name == name);
     // The pages of some orders have cursors.
@@ -24,7 +24,15 @@ pub(crate) fn state(kind: &Kind, query: &Query, form: &Form) -> Vec<(String, Str
         let is_kept = if is_limit(name) { ROWS.contains(value) } else { is_known };
         is_kept && !value.trim().is_empty() && seen.insert((*name).to_owned())
     });
-    kept.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
+    // The keys of records that were ticked come one by one.
+    let whole = |name: &str, value: &str| {
+        if query.keys.as_deref() == Some(name) {
+            form.all(name).map(str::trim).collect::<Vec<_>>().join(",")
+        } else {
+            value.trim().to_owned()
+        }
+    };
+    kept.map(|(name, value)| (name.to_owned(), whole(name, value))).collect()
 }
 
 /// What is asked: the state, with the number of rows, the related records that are named, and the attributes that are

@@ -20,9 +20,13 @@ impl<'d> Routes<'d> {
         };
         let fields =
             parameters.iter().map(|(name, _)| *name).filter(|of| of.starts_with("fields["));
-        let exact = parameters.iter().find(|(_, parameter)| parameter["x-exact"] == true);
+        let marked = |mark: &str| {
+            let of = parameters.iter().find(|(_, parameter)| parameter[mark] == true);
+            of.map(|(name, _)| (*name).to_owned())
+        };
         Query {
-            exact: exact.map(|(name, _)| (*name).to_owned()),
+            exact: marked("x-exact"),
+            keys: marked("x-keys"),
             search: first(&["filter[search]", "search", "q"]),
             sort: first(&["sort"]),
             offset: first(&["page[offset]", "offset"]),
@@ -39,9 +43,10 @@ impl<'d> Routes<'d> {
         let is_filter = |name: &str| {
             if name.contains('[') { name.starts_with("filter[") } else { !OTHERS.contains(&name) }
         };
+        let is_own =
+            |name: &str| [&own.search, &own.keys].into_iter().flatten().any(|of| of == name);
         let found = self.parameters(list, "query").into_iter();
-        let found =
-            found.filter(|(name, _)| is_filter(name) && own.search.as_deref() != Some(name));
+        let found = found.filter(|(name, _)| is_filter(name) && !is_own(name));
         let read = found.map(|(name, parameter)| {
             let schema = self.schemas.resolved(&parameter["schema"]);
             let reference = parameter["x-reference"].as_str().or(schema["x-reference"].as_str());

@@ -113,6 +113,8 @@ pub(crate) struct Query {
     pub(crate) search: Option<String>,
     /// The parameter with a whole text that identifies a record.
     pub(crate) exact: Option<String>,
+    /// The parameter with the keys of some records, separated by commas.
+    pub(crate) keys: Option<String>,
     pub(crate) sort: Option<String>,
     pub(crate) offset: Option<String>,
     pub(crate) limit: Option<String>,

@@ -227,7 +227,8 @@ impl<'d> Reader<'d> {
             // What adds to a list has the path of the list.
             let adds = self.routes.at(&found.form, Method::Get).is_some_and(Found::is_list);
             let title = if adds && !route.summary.is_empty() {
-                route.summary.clone()
+                // Such as "Add one shipment": a form is for one anyway.
+                route.summary.replacen(" one ", " ", 1)
             } else {
                 in_words(last(end), false)
             };

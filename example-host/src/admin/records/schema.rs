@@ -20,6 +20,8 @@ const ALTERNATIVES: usize = 16;
 const CHOICES: usize = 300;
 /// The maximum number of characters of a description or an example.
 const LONGEST: usize = 400;
+/// Words of names that are written in capital letters.
+const INITIALS: [&str; 10] = ["api", "ean", "id", "ip", "iso", "sku", "upc", "uri", "url", "vat"];
 /// The number of characters above which a text is entered in several lines.
 const LONG_TEXT: u64 = 2048;
 /// The maximum size of what is read of a document, in bytes.
@@ -253,10 +255,16 @@ pub(super) fn bounded(text: &str) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// A name in words: `tax_percent` is "Tax percent", and `country_id`, which names another record, "Country".
+/// A name in words: `tax_percent` is "Tax percent", `sku` is "SKU", and `country_id`, which names another record,
+/// "Country".
 pub(crate) fn in_words(name: &str, is_reference: bool) -> String {
     let name = name.strip_suffix("_id").filter(|_| is_reference).unwrap_or(name);
-    let words = bounded(name).replace(['_', '-', '.'], " ");
+    let name = bounded(name);
+    let words = name.split(['_', '-', '.']).map(|word| {
+        let is_short = INITIALS.iter().any(|of| word.eq_ignore_ascii_case(of));
+        if is_short { word.to_ascii_uppercase() } else { word.to_owned() }
+    });
+    let words = words.collect::<Vec<_>>().join(" ");
     let mut letters = words.trim().chars();
     match letters.next() {
         Some(first) => format!("{}{}", first.to_uppercase(), letters.as_str()),
@@ -367,6 +375,7 @@ mod tests {
     #[test]
     fn what_a_name_means_is_said_in_words() {
         assert_eq!(in_words("tax_percent", false), "Tax percent");
+        assert_eq!(in_words("vat_id", false), "VAT ID");
         assert_eq!(in_words("country_id", true), "Country");
         assert_eq!(in_words("___", false), "___");
     }

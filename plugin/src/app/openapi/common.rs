@@ -9,6 +9,7 @@ use crate::model::field::Field;
 use crate::model::resource::{Resource, VERSION};
 use crate::model::value::Kind;
 use crate::service::call::Rights;
+use crate::wire::ids::{DIGITS, IDS, MAX_IDS};
 use crate::wire::included::MAX_INCLUDED;
 use crate::wire::request::{AFTER, DEFAULT_LIMIT, MAX_LIMIT, MODIFIED_SINCE};
 
@@ -20,6 +21,8 @@ pub(super) const CURSOR: &str = "^[0-9A-Za-z_-]+$";
 
 /// The parameters that routes share.
 pub(super) fn parameters() -> Map<String, Value> {
+    let key = format!("[0-9]{{1,{DIGITS}}}");
+    let keys = format!("^{key}(,{key}){{0,{}}}$", MAX_IDS - 1);
     object(json!({
         "if-match": {
             "name": "If-Match",
@@ -60,6 +63,15 @@ pub(super) fn parameters() -> Map<String, Value> {
             "description": format!("How many records to return; more than {MAX_LIMIT} counts as {MAX_LIMIT}."),
             "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_LIMIT},
             "example": 20,
+        },
+        "filter.id": {
+            "name": IDS,
+            "in": "query",
+            "description": format!("Only the records with these keys, up to {MAX_IDS}, separated by commas. \
+                Those that are not there are left out."),
+            "schema": schema::or_empty(json!({"type": "string", "pattern": keys})),
+            "example": "1,2",
+            "x-keys": true,
         },
         "filter.modified_since": {
             "name": MODIFIED_SINCE,

@@ -296,8 +296,8 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     let taken = |filter: &&Filter| only.is_none_or(|only: &[&str]| only.contains(&filter.name));
     parameters.extend(resource.filters.iter().filter(taken).map(|filter| query(resource, filter)));
     if of_changes {
-        let of_changes = ["filter.modified_since", "page.after"];
-        parameters.extend(of_changes.map(|name| reference("parameters", name)));
+        let of_all = ["filter.id", "filter.modified_since", "page.after"];
+        parameters.extend(of_all.map(|name| reference("parameters", name)));
     }
     parameters
 }

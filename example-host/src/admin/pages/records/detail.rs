@@ -277,6 +277,7 @@ async fn below(at: &At<'_>, nested: &Nested, id: &str) -> Result<Content, Proble
     Ok(Content::List {
         grid: Grid {
             caption: nested.title.clone(),
+            ticked: None,
             heads,
             rows: grid::rows(&inner, &columns, &listed.records, &names),
         },
@@ -294,7 +295,7 @@ fn parts(at: &At<'_>, record: &Record, attribute: &Attribute, members: &[Attribu
             links.cell(showing::shown(member, &part[member.name.as_str()], &names, 120))
         });
         let label = (nth + 1).to_string();
-        grid::Row { label, href: None, picture: None, cells: cells.collect() }
+        grid::Row { id: label.clone(), label, href: None, picture: None, cells: cells.collect() }
     });
     let head = |title: &str, is_number| Head {
         title: title.to_owned(),
@@ -307,7 +308,8 @@ fn parts(at: &At<'_>, record: &Record, attribute: &Attribute, members: &[Attribu
         head(&member.title, is_number && member.reference.is_none())
     });
     let heads = std::iter::once(head("Row", false)).chain(heads).collect();
-    let grid = Grid { caption: attribute.title.clone(), heads, rows: rows.collect() };
+    let caption = attribute.title.clone();
+    let grid = Grid { caption, ticked: None, heads, rows: rows.collect() };
     Content::List { grid, pages: Pages::default() }
 }
 

@@ -23,6 +23,8 @@ const LENGTHS: [usize; 5] = [120, 60, 30, 15, 6];
 #[template(path = "admin/records/grid.html")]
 pub(super) struct Grid {
     pub(super) caption: String,
+    /// The name of the fields that tick a record, if records can be ticked.
+    pub(super) ticked: Option<String>,
     pub(super) heads: Vec<Head>,
     pub(super) rows: Vec<Row>,
 }
@@ -39,6 +41,7 @@ pub(super) struct Head {
 
 /// A record.
 pub(super) struct Row {
+    pub(super) id: String,
     pub(super) label: String,
     /// The address of its page.
     pub(super) href: Option<String>,
@@ -136,6 +139,7 @@ fn row(
         .map(|of| showing::of_record(record, of, names, longest));
     let label: String = showing::label(record, columns.kind).chars().take(longest).collect();
     Row {
+        id: record.id.clone(),
         label,
         href: links.page(&record.identity()),
         picture: picture.filter(|of| of.look == Look::Picture),

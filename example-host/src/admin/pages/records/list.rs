@@ -8,6 +8,7 @@ use host_interface::with_separators;
 use super::at::At;
 use super::grid::{self, Columns, Grid, Head};
 use crate::admin::offers::Offer;
+use crate::admin::pages::export::TICKED;
 use crate::admin::problem::Problem;
 use crate::admin::records::asking::{self, Asked};
 use crate::admin::records::listing::{self, ROWS, Wanted, value, written};
@@ -18,6 +19,8 @@ use crate::admin::tables::Format;
 use crate::admin::view::{Field, Layout, Notice, View, show};
 use crate::admin::visit::Visit;
 
+/// The page that downloads an export.
+const FILE: &str = "/administrator/export/file";
 /// The maximum number of records among which a filter is chosen; beyond that their keys or names are entered.
 const CHOICES: u64 = 100;
 
@@ -36,8 +39,18 @@ struct ListPage<'a> {
     is_filtered: bool,
     grid: Grid,
     pages: Pages,
-    /// Downloads of what is filtered, each with its title.
-    exports: Vec<(String, &'static str)>,
+    exports: Exports,
+}
+
+/// The files that the list can be downloaded as.
+#[derive(Default)]
+struct Exports {
+    /// The addresses of what is filtered, each with the name of the format.
+    filtered: Vec<(String, &'static str)>,
+    /// The form for what is ticked: its address, its hidden fields, and the formats by their values.
+    address: &'static str,
+    hidden: Vec<(String, String)>,
+    formats: Vec<(&'static str, &'static str)>,
 }
 
 /// Where in a list its rows are, and the pages beside them.
@@ -74,6 +87,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         layout = layout.with_notice(Notice::bad(says.clone()));
     }
     let create = kind.create.as_ref().filter(|create| at.may(create));
+    let exports = exports(&at, &state)?;
     let searched = kind.query.search.as_deref();
     let view = show(&ListPage {
         layout,
@@ -88,11 +102,12 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         is_filtered: state.iter().any(|(name, _)| is_filter(kind, name)),
         grid: Grid {
             caption: kind.title.clone(),
+            ticked: kind.query.keys.clone().filter(|_| !exports.filtered.is_empty()),
             heads: heads(&columns, &kind.query, &state, &base),
             rows: grid::rows(&at, &columns, &listed.records, &names),
         },
         pages: pages(&kind.query, &state, &listed, &base, &[]),
-        exports: exports(&at, &state)?,
+        exports,
         list: base,
     })?;
     Ok(match refused {
@@ -301,23 +316,34 @@ async fn name_keys(at: &At<'_>, state: &mut [(String, String)]) -> Result<(), Pr
     Ok(())
 }
 
-/// The downloads of what is filtered, in its order.
-fn exports(at: &At<'_>, state: &Asked) -> Result<Vec<(String, &'static str)>, Problem> {
+/// The downloads of what is filtered, in its order, and of what is ticked.
+fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
     let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
     let Some(list) = at.kind.list.as_ref().filter(|_| at.kind.exported) else {
-        return Ok(Vec::new());
+        return Ok(Exports::default());
     };
-    let found = offers.iter().find_map(|offer| offer.file_of_list(&at.types.extension, &list.id));
-    let Some(file) = found else { return Ok(Vec::new()) };
-    let Query { offset, limit, .. } = &at.kind.query;
-    let state = written(&listing::without(state, &[offset, limit]));
-    let exports = Format::ALL.map(|format| {
-        let title = match format {
-            Format::Csv => "Export as CSV",
-            Format::Ndjson => "Export as NDJSON",
-        };
-        let state = if state.is_empty() { String::new() } else { format!("&{state}") };
-        (format!("{file}&format={}{state}", format.name()), title)
-    });
-    Ok(exports.to_vec())
+    let found = offers.iter().find_map(|offer| offer.query_of_list(&at.types.extension, &list.id));
+    let Some(query) = found else { return Ok(Exports::default()) };
+    let Query { offset, limit, sort, .. } = &at.kind.query;
+    let state = listing::without(state, &[offset, limit]);
+    let address = |format: Format| {
+        let format = [("format".to_owned(), format.name().to_owned())];
+        format!("{FILE}?{}", written(&[&query[..], &format, &state].concat()))
+    };
+    let order = state.iter().filter(|(name, _)| sort.as_deref() == Some(name)).cloned();
+    let ticked = [(TICKED.to_owned(), "1".to_owned())];
+    Ok(Exports {
+        filtered: Format::ALL.map(|format| (address(format), short(format))).to_vec(),
+        address: FILE,
+        formats: Format::ALL.map(|format| (format.name(), short(format))).to_vec(),
+        hidden: query.iter().cloned().chain(ticked).chain(order).collect(),
+    })
+}
+
+/// The name of a format on a button.
+fn short(format: Format) -> &'static str {
+    match format {
+        Format::Csv => "CSV",
+        Format::Ndjson => "NDJSON",
+    }
 }
