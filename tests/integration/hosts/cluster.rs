@@ -18,6 +18,7 @@ use tokio::sync::{Mutex as Turn, MutexGuard};
 use tokio::task::JoinSet;
 
 use super::mirror::season;
+use super::refunding::refund_at_once;
 use crate::support::databases::servers;
 use crate::support::harness::ROOT;
 use crate::support::ledger::{Client, key};
@@ -194,6 +195,15 @@ async fn exactly_99_of_150_parallel_debits_on_three_nodes_succeed() {
     // Each entry begins with the balance at which the previous one ended.
     let chain = "SELECT count(DISTINCT balance_before) FROM shop_voucher_ledger";
     cluster.agrees(99, chain).await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
+async fn of_64_clients_of_three_nodes_as_many_refund_a_piece_as_there_are() {
+    let cluster = Cluster::start().await;
+    refund_at_once(&cluster.hosts, &cluster.token).await;
+    cluster.agrees(40, "SELECT count(*) FROM shop_orderrefunds").await;
     cluster.stop().await;
 }
 
