@@ -392,8 +392,10 @@ impl<'c> Write<'c> {
         let (rows, view) = (cells.rows()?, View::of(Shape::Detail));
         let records = Records { resource, view: &view, rows: &rows, included: None };
         let version = records.version()?;
-        let body = document::single(records, &[], self.call.link_base(), beside)?;
-        Ok(answer::record(status, version, body.ok_or_else(|| missing(resource))?))
+        match document::single(records, &[], self.call.link_base(), beside)? {
+            Some(body) => Ok(answer::record(status, version, body)),
+            None => self.refuse(missing(resource)).await,
+        }
     }
 }
 

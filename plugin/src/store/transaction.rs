@@ -365,6 +365,11 @@ impl Transaction {
                 Ok(()) => Error::Database(error),
                 Err(_) => Error::Conflict(error),
             }),
+            // What a rolled back transaction had written is no longer there to be referred to.
+            (Err(Error::Constraint(constraint, error)), _) => Err(match self.ensure_open().await {
+                Ok(()) => Error::Constraint(constraint, error),
+                Err(_) => Error::Conflict(error),
+            }),
             (done, _) => done,
         }
     }
