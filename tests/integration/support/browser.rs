@@ -58,6 +58,21 @@ impl Drop for Driver {
     }
 }
 
+/// Starts a driver, and returns it with its port; `None` if it has ended before it had one: it takes a free port of
+/// one family of addresses, and another program can have the same of the other.
+async fn start_driver() -> Option<(Child, String)> {
+    let mut driver = Command::new("chromedriver");
+    driver.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut driver = driver.process_group(0).spawn().expect("chromedriver is there");
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if let Some((_, port)) = line.split_once("successfully on port ") {
+            return Some((driver, port.trim_end_matches('.').to_owned()));
+        }
+    }
+    None
+}
+
 /// A command that only this kind of browser has.
 #[derive(Debug)]
 struct DevTools(&'static str, Value);
@@ -79,15 +94,10 @@ impl WebDriverCompatibleCommand for DevTools {
 
 impl Browser {
     pub async fn open(shop: &Shop, look: Look) -> Browser {
-        let mut driver = Command::new("chromedriver");
-        driver.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut driver = driver.process_group(0).spawn().expect("chromedriver is there");
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = patiently("the port of the driver", async {
+        let (driver, port) = patiently("a driver", async {
             loop {
-                let line = lines.next_line().await.unwrap().expect("a port");
-                if let Some((_, port)) = line.split_once("successfully on port ") {
-                    return port.trim_end_matches('.').to_owned();
+                if let Some(driver) = start_driver().await {
+                    return driver;
                 }
             }
         })
