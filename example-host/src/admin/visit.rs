@@ -185,6 +185,17 @@ async fn whole(answer: Response<Body>) -> Result<Response<Bytes>, Problem> {
 
 /// Why the API has refused a request: the sentences of its answer.
 pub(crate) async fn refusal(answer: Response<Body>) -> Result<String, Problem> {
+    let status = answer.status();
+    let details = details(whole(answer).await?.body());
+    Ok(if details.is_empty() {
+        format!("The API has answered {status}.")
+    } else {
+        details.join(" ")
+    })
+}
+
+/// The sentences of an answer with errors.
+pub(crate) fn details(body: &[u8]) -> Vec<String> {
     #[derive(Default, Deserialize)]
     struct Refused {
         #[serde(default)]
@@ -195,14 +206,9 @@ pub(crate) async fn refusal(answer: Response<Body>) -> Result<String, Problem> {
         #[serde(default)]
         detail: String,
     }
-    let status = answer.status();
-    let refused: Refused = serde_json::from_slice(whole(answer).await?.body()).unwrap_or_default();
-    let details: Vec<String> = refused.errors.into_iter().map(|fault| fault.detail).collect();
-    Ok(if details.is_empty() {
-        format!("The API has answered {status}.")
-    } else {
-        details.join(" ")
-    })
+    let refused: Refused = serde_json::from_slice(body).unwrap_or_default();
+    let details = refused.errors.into_iter().map(|fault| fault.detail);
+    details.filter(|detail| !detail.is_empty()).collect()
 }
 
 /// The first segment of a path, which identifies the section of a page.

@@ -6,12 +6,11 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::admin::problem::{Problem, Trouble};
-use crate::admin::visit::Visit;
+use crate::admin::visit::{Visit, details};
 
 use super::model::{Kind, Route};
 use super::record::{Listed, Record};
@@ -22,6 +21,9 @@ const TIME: Duration = Duration::from_secs(10);
 
 /// What is encoded of a key in a path: all but what RFC 3986 calls unreserved, which nobody has to decode.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The maximum number of reasons of a refusal that are shown.
+const REASONS: usize = 10;
 
 /// The names and the values of a query.
 pub(crate) type Asked = [(String, String)];
@@ -108,21 +110,11 @@ pub(crate) async fn list(
     Ok(get(visit, route, id, query).await?.map(|answer| Listed::read(kind, &answer)))
 }
 
-/// The reasons in an answer.
+/// The first reasons in an answer.
 fn says(body: &[u8]) -> String {
-    #[derive(Default, Deserialize)]
-    struct Answer {
-        #[serde(default)]
-        errors: Vec<Fault>,
-    }
-    #[derive(Deserialize)]
-    struct Fault {
-        #[serde(default)]
-        detail: String,
-    }
-    let answer: Answer = serde_json::from_slice(body).unwrap_or_default();
-    let details = answer.errors.into_iter().map(|fault| fault.detail).take(10);
-    details.filter(|detail| !detail.is_empty()).collect::<Vec<_>>().join(" ")
+    let mut reasons = details(body);
+    reasons.truncate(REASONS);
+    reasons.join(" ")
 }
 
 impl From<Refused> for Problem {
