@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::base::error::Error;
 use crate::site::Site;
 
+use super::openapi::{indented, method_of, plain};
 use super::permission::Permission;
 use super::records::model::Types;
 use super::records::reading;
@@ -295,17 +296,6 @@ impl Body {
     }
 }
 
-/// Indented JSON.
-pub(crate) fn indented(value: &Value) -> String {
-    // A JSON value can always be serialised.
-    serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
-fn method_of(name: &str) -> Option<Method> {
-    let all = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
-    all.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
-}
-
 /// The target of a reference, or the value itself if it is not a reference.
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
@@ -327,15 +317,6 @@ fn members(value: &Value) -> impl Iterator<Item = &Value> {
 
 fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// A value as text, without quotes.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn types(schema: &Value) -> Vec<&str> {

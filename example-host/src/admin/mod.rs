@@ -15,6 +15,7 @@ mod form;
 mod headers;
 mod multipart;
 mod offers;
+mod openapi;
 mod pace;
 mod page_request;
 mod pages;

@@ -7,9 +7,9 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
 use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
-use serde::Deserialize;
 
 use crate::api::asking;
+use crate::api::errors;
 use crate::api::gate::{self, Api};
 use crate::base::secret::{self, SecretHash};
 use crate::identity::sessions::Session;
@@ -22,6 +22,7 @@ use super::form::{self, Form};
 use super::paths::{ADMIN, Needed, href, may};
 use super::problem::Problem;
 use super::records::navigation::{self, Group};
+use super::records::visible::{self, Visible};
 use super::uploads::{SentFile, Uploads};
 use super::view::{Layout, Link, Notice, Section, SignedIn, View};
 
@@ -125,14 +126,13 @@ impl Visit {
         id.ok_or(Problem::NotFound)
     }
 
-    /// The types of records that the user may list.
-    fn sections(&self) -> Vec<Section> {
+    /// The navigation of the types of records that the user may list.
+    fn sections(&self, found: &[Visible<'_>]) -> Vec<Section> {
         let shown = match (section(self.path), self.params.as_slice()) {
             ("records", [extension, kind, ..]) => Some((extension.as_str(), kind.as_str())),
             _ => None,
         };
-        let groups = navigation::groups(&self.site, &self.catalogue, self.session.user);
-        let groups = groups.into_iter().map(|Group { title, kinds }| Section {
+        let groups = navigation::groups(found).into_iter().map(|Group { title, kinds }| Section {
             title: title.to_owned(),
             links: kinds
                 .into_iter()
@@ -147,21 +147,23 @@ impl Visit {
     }
 
     /// What was searched for, if there is anything to search.
-    fn search(&self) -> Option<String> {
-        let searched = navigation::is_searched(&self.site, &self.catalogue, self.session.user);
+    fn search(&self, found: &[Visible<'_>]) -> Option<String> {
         let asked = if self.path == SEARCH { self.query.get("q") } else { "" };
-        searched.then(|| asked.to_owned())
+        navigation::is_searched(found).then(|| asked.to_owned())
     }
 
     /// The layout of the page.
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
+        // A document that cannot be read has no records.
+        let found = visible::all(&self.site, &self.catalogue, self.session.user);
+        let found = found.unwrap_or_default();
         Layout {
             signed_in: Some(SignedIn {
                 name: self.session.name.clone(),
                 csrf_token: form::csrf_token(&self.secret),
                 navigation: (self.navigation)(self),
-                sections: self.sections(),
-                search: self.search(),
+                sections: self.sections(&found),
+                search: self.search(&found),
                 own: section(self.path) == "account",
             }),
             notice: self.notice.clone(),
@@ -196,18 +198,7 @@ pub(crate) async fn refusal(answer: Response<Body>) -> Result<String, Problem> {
 
 /// The sentences of an answer with errors.
 pub(crate) fn details(body: &[u8]) -> Vec<String> {
-    #[derive(Default, Deserialize)]
-    struct Refused {
-        #[serde(default)]
-        errors: Vec<Fault>,
-    }
-    #[derive(Deserialize)]
-    struct Fault {
-        #[serde(default)]
-        detail: String,
-    }
-    let refused: Refused = serde_json::from_slice(body).unwrap_or_default();
-    let details = refused.errors.into_iter().map(|fault| fault.detail);
+    let details = errors::read(body).into_iter().map(|error| error.detail);
     details.filter(|detail| !detail.is_empty()).collect()
 }
 

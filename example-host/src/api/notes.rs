@@ -9,13 +9,13 @@ use axum::http::{Response, StatusCode, header};
 use host_interface::CHANGE_OUTCOME;
 use host_service::{Asked, Refusal, Streamed, is_change};
 use http_body_util::BodyExt;
-use serde::Deserialize;
 
 use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Origin, Record};
 use crate::watch::traffic::Refused;
 
 use super::asking::{Admitted, SignedIn};
+use super::errors;
 
 /// The header of an answer that repeats that of an earlier request with the same `Idempotency-Key`.
 const REPLAYED: &str = "idempotent-replayed";
@@ -137,23 +137,11 @@ fn record_at(location: &str) -> Option<Record> {
 
 /// The codes of the errors of a document, each once, and the detail of the first.
 fn error_summary(body: &Bytes) -> (String, String) {
-    #[derive(Default, Deserialize)]
-    struct Document {
-        #[serde(default)]
-        errors: Vec<Fault>,
-    }
-    #[derive(Deserialize)]
-    struct Fault {
-        #[serde(default)]
-        code: String,
-        #[serde(default)]
-        detail: String,
-    }
-    let document: Document = serde_json::from_slice(body).unwrap_or_default();
-    let detail = document.errors.first().map_or("", |fault| fault.detail.as_str());
+    let errors = errors::read(body);
+    let detail = errors.first().map_or("", |fault| fault.detail.as_str());
     let detail = detail.chars().take(DETAIL).collect();
     let mut codes: Vec<&str> = Vec::new();
-    for fault in &document.errors {
+    for fault in &errors {
         if !codes.contains(&fault.code.as_str()) {
             codes.push(&fault.code);
         }

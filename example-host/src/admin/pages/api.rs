@@ -10,8 +10,9 @@ use host_interface::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::admin::catalogue::{Body, Document, Group, Operation, Place, indented};
+use crate::admin::catalogue::{Body, Document, Group, Operation, Place};
 use crate::admin::offers::Offer;
+use crate::admin::openapi::indented;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};

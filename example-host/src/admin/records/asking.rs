@@ -45,6 +45,11 @@ pub(crate) fn segment(key: &str) -> String {
     utf8_percent_encode(key, RESERVED).to_string()
 }
 
+/// Whether the user may read single records of a type.
+pub(crate) fn shows(visit: &Visit, kind: &Kind) -> bool {
+    kind.show.as_ref().is_some_and(|show| may(visit, show))
+}
+
 /// The path of a route for a record, which may belong to another one.
 pub(crate) fn address(route: &Route, id: &str, parent: &str) -> String {
     // In one pass, so that a key with braces stays a key.

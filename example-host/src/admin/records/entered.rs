@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::admin::form::{Form, fingerprint};
+use crate::admin::openapi::indented;
 
 use super::model::{Attribute, Shape};
 
@@ -208,11 +209,6 @@ fn text_of(shape: &Shape, value: &Value) -> String {
 
 fn is_simple(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
-}
-
-fn indented(value: &Value) -> String {
-    // A JSON value can always be serialised.
-    serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
 /// A text in the one form that browsers leave as it is: they send line breaks as two characters, leave out seconds

@@ -4,7 +4,8 @@
 use axum::body::Bytes;
 use axum::http::Response;
 use host_interface::CHANGE_OUTCOME;
-use serde::Deserialize;
+
+use crate::api::errors::{self, ApiError};
 
 use super::entered::is_within;
 
@@ -32,30 +33,8 @@ impl Faults {
     }
 
     fn read(status: u16, body: &[u8]) -> Self {
-        #[derive(Default, Deserialize)]
-        struct Answer {
-            #[serde(default)]
-            errors: Vec<Fault>,
-        }
-        #[derive(Deserialize)]
-        struct Fault {
-            #[serde(default)]
-            code: String,
-            #[serde(default)]
-            title: String,
-            #[serde(default)]
-            detail: String,
-            #[serde(default)]
-            source: Source,
-        }
-        #[derive(Default, Deserialize)]
-        struct Source {
-            #[serde(default)]
-            pointer: String,
-        }
-        let answer: Answer = serde_json::from_slice(body).unwrap_or_default();
         let mut faults = Self::default();
-        for Fault { code, title, detail, source } in answer.errors.into_iter().take(SHOWN) {
+        for ApiError { code, title, detail, source } in errors::read(body).into_iter().take(SHOWN) {
             let says = if detail.is_empty() { title } else { detail };
             faults.codes.push(code);
             faults.add(&source.pointer, says);

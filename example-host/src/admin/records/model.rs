@@ -187,6 +187,13 @@ impl Types {
     }
 }
 
+impl Route {
+    /// The members of its body.
+    pub(crate) fn members(&self) -> &[Attribute] {
+        self.body.as_deref().unwrap_or_default()
+    }
+}
+
 impl Kind {
     /// The attribute with this name.
     pub(crate) fn attribute(&self, name: &str) -> Option<&Attribute> {

@@ -1,10 +1,7 @@
 //! The types of records in the navigation: in the groups of their documents, as far as a user may list them.
 
-use crate::admin::catalogue::Catalogue;
-use crate::site::Site;
-
 use super::model::Kind;
-use super::visible::{self, Visible};
+use super::visible::Visible;
 
 /// The title of types whose document has no group for them is that of the extension.
 pub(crate) struct Group<'c> {
@@ -13,17 +10,16 @@ pub(crate) struct Group<'c> {
     pub(crate) kinds: Vec<(&'c str, &'c Kind)>,
 }
 
-/// The groups with what a user may list. A document that cannot be read has none.
-pub(crate) fn groups<'c>(site: &Site, catalogue: &'c Catalogue, user: i64) -> Vec<Group<'c>> {
-    let found = visible::all(site, catalogue, user).unwrap_or_default();
+/// The groups with what a user may list.
+pub(crate) fn groups<'c>(found: &[Visible<'c>]) -> Vec<Group<'c>> {
     let mut groups: Vec<Group<'c>> = Vec::new();
-    for Visible { types, .. } in &found {
+    for Visible { types, .. } in found {
         let first = types.groups.iter().filter(|title| groups.iter().all(|of| of.title != **title));
         let first: Vec<Group<'c>> = first.map(|title| Group { title, kinds: Vec::new() }).collect();
         groups.extend(first);
     }
     for Visible { types, kinds } in found {
-        for kind in kinds {
+        for &kind in kinds {
             let title = kind.group.as_deref().unwrap_or(&types.extension);
             let entry = (types.extension.as_str(), kind);
             match groups.iter_mut().find(|group| group.title == title) {
@@ -36,8 +32,7 @@ pub(crate) fn groups<'c>(site: &Site, catalogue: &'c Catalogue, user: i64) -> Ve
     groups
 }
 
-/// Whether there is anything that a user may search for.
-pub(crate) fn is_searched(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
-    let found = visible::all(site, catalogue, user).unwrap_or_default();
+/// Whether there is anything that a user may search for, of what the user may list.
+pub(crate) fn is_searched(found: &[Visible<'_>]) -> bool {
     found.iter().flat_map(|of| &of.kinds).any(|kind| kind.query.search.is_some())
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::admin::openapi::plain;
+
 use super::model::{Kind, Relation};
 
 /// The members in which a plain object has its list of records.
@@ -78,7 +80,7 @@ impl Record {
     pub(crate) fn read(kind: &Kind, record: &Value) -> Option<Self> {
         let Some(key) = &kind.key else { return Self::of_document(record) };
         let attributes = record.as_object()?.clone();
-        let id = text(attributes.get(key)?);
+        let id = plain(attributes.get(key)?);
         (!id.is_empty()).then(|| Self {
             kind: kind.name.clone(),
             id,
@@ -104,7 +106,7 @@ impl Record {
             id,
             attributes: object("attributes"),
             relations: relations.collect(),
-            version: meta.get("version").map(text).unwrap_or_default(),
+            version: meta.get("version").map(plain).unwrap_or_default(),
             meta,
         })
     }
@@ -115,7 +117,7 @@ impl Record {
 
     /// What it is called; its key if its attributes have no name.
     pub(crate) fn label(&self, kind: &Kind) -> String {
-        let names = kind.label.iter().filter_map(|name| self.attributes.get(name)).map(text);
+        let names = kind.label.iter().filter_map(|name| self.attributes.get(name)).map(plain);
         let names: Vec<String> = names.filter(|name| !name.trim().is_empty()).collect();
         if names.is_empty() { self.id.clone() } else { names.join(" ") }
     }
@@ -135,7 +137,7 @@ impl Record {
         }
         let mut attributes = kind.attributes.iter();
         let refers = attributes.find(|of| of.reference.as_deref() == Some(parent))?;
-        self.attributes.get(&refers.name).map(text).filter(|id| !id.is_empty())
+        self.attributes.get(&refers.name).map(plain).filter(|id| !id.is_empty())
     }
 
     /// The attributes, and the keys of related records by the names of attributes that would have them.
@@ -152,7 +154,7 @@ impl Record {
 
 impl Identity {
     fn read(of: &Value) -> Option<Self> {
-        let id = text(&of["id"]);
+        let id = plain(&of["id"]);
         let kind = of["type"].as_str()?.to_owned();
         (!id.is_empty()).then_some(Self { kind, id })
     }
@@ -180,15 +182,6 @@ impl Relation {
     /// Whether a list can include the one record that it leads to.
     pub(crate) fn names_one(&self) -> bool {
         self.included && !self.many
-    }
-}
-
-/// A value as text, without quotes.
-pub(crate) fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 

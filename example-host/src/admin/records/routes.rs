@@ -3,6 +3,7 @@
 use host_interface::Method;
 use serde_json::Value;
 
+use crate::admin::openapi::method_of;
 use crate::admin::permission::Permission;
 
 use super::model::Route;
@@ -226,9 +227,4 @@ fn keyed(path: &str) -> String {
         if left == 0 { "{id}" } else { "{parent}" }
     });
     words.collect::<Vec<_>>().join("/")
-}
-
-fn method_of(name: &str) -> Option<Method> {
-    let all = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
-    all.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
 }

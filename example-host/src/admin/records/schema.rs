@@ -6,6 +6,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::admin::openapi::plain;
+
 use super::model::{Attribute, Shape};
 
 /// The maximum number of references that are followed to a schema.
@@ -269,15 +271,6 @@ pub(crate) fn in_words(name: &str, is_reference: bool) -> String {
     match letters.next() {
         Some(first) => format!("{}{}", first.to_uppercase(), letters.as_str()),
         None => name.to_owned(),
-    }
-}
-
-/// A value as text, without quotes.
-pub(super) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 

@@ -10,6 +10,9 @@ use crate::admin::visit::Visit;
 use super::asking::address;
 use super::model::Route;
 
+/// The status of the answer about a record that has another version than the user has seen.
+pub(crate) const CHANGED: u16 = 412;
+
 /// A request that changes something.
 pub(crate) struct Sending<'a> {
     pub(crate) route: &'a Route,

@@ -7,8 +7,10 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, PrimitiveDateTime, UtcOffset};
 
+use crate::admin::openapi::{self, indented};
+
 use super::model::{Attribute, Kind, Shape};
-use super::record::{Identity, Names, Record, text};
+use super::record::{Identity, Names, Record};
 
 /// A value on a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,7 +92,7 @@ pub(crate) fn label(record: &Record, kind: &Kind) -> String {
 const LABEL: usize = 120;
 
 fn reference(kind: &str, value: &Value, names: &Names, longest: usize) -> Shown {
-    let id = text(value);
+    let id = openapi::plain(value);
     // No record has the key 0 in stores that use it for none.
     if id.is_empty() || id == "0" {
         return Shown::default();
@@ -107,7 +109,7 @@ pub(crate) fn related(record: &Identity, names: &Names, longest: usize) -> Shown
 }
 
 fn of_shape(shape: &Shape, value: &Value, longest: usize) -> Shown {
-    let plain = text(value);
+    let plain = openapi::plain(value);
     if value.is_null() || plain.is_empty() {
         return Shown::default();
     }
@@ -177,11 +179,7 @@ fn list(of: &Shape, value: &Value, longest: usize) -> Shown {
 }
 
 fn data(value: &Value, longest: usize) -> Shown {
-    let written = if longest > LABEL {
-        serde_json::to_string_pretty(value).unwrap_or_default()
-    } else {
-        value.to_string()
-    };
+    let written = if longest > LABEL { indented(value) } else { value.to_string() };
     Shown { look: Look::Data, ..cut(&written, longest) }
 }
 

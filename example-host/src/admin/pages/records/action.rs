@@ -5,7 +5,7 @@ use crate::admin::records::asking;
 use crate::admin::records::body;
 use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
-use crate::admin::records::model::{Action, Attribute};
+use crate::admin::records::model::Action;
 use crate::admin::records::record::Record;
 use crate::admin::records::references::{Below, References};
 use crate::admin::records::sending::{Sending, send};
@@ -22,7 +22,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let action = action(&at)?;
     at.offered(Some(&action.route))?;
     let record = at.record().await?;
-    let entered = Entered::of_defaults(members(action));
+    let entered = Entered::of_defaults(action.route.members());
     let references = look_up(&at, action, &record, &entered).await?;
     render(&at, action, &record, &entered, &references, Faults::default()).await
 }
@@ -31,7 +31,7 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
     let at = At::of(&visit)?;
     let action = action(&at)?;
     let record = at.record().await?;
-    let members = members(action);
+    let members = action.route.members();
     let mut entered = Entered::of_form(members, &visit.form);
     let mut references = look_up(&at, action, &record, &entered).await?;
     if visit.form.given(ADD).is_some() {
@@ -65,10 +65,6 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
 fn action<'v>(at: &At<'v>) -> Result<&'v Action, Problem> {
     let name = at.visit.params.get(3).ok_or(Problem::NotFound)?;
     at.kind.action(name).ok_or(Problem::NotFound)
-}
-
-fn members(action: &Action) -> &[Attribute] {
-    action.route.body.as_deref().unwrap_or_default()
 }
 
 /// The key of the record that the record belongs to, where the path of the request has it.
@@ -106,7 +102,7 @@ async fn look_up(
         id: &record.id,
     });
     let below: Vec<Below<'_>> = below.collect();
-    References::look_up(at.visit, at.types, members(action), entered, &below).await
+    References::look_up(at.visit, at.types, action.route.members(), entered, &below).await
 }
 
 async fn render(
@@ -126,7 +122,7 @@ async fn render(
         _ => version(at, action, record).await?,
     };
     let (parts, left_out) =
-        parts(at.visit, members(action), entered, references, &mut faults, true);
+        parts(at.visit, action.route.members(), entered, references, &mut faults, true);
     show(&FormPage {
         layout,
         trail: at.trail(Some(record)),

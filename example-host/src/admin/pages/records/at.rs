@@ -51,7 +51,7 @@ impl<'v> At<'v> {
 
     /// Whether the user may read single records of a type.
     pub(super) fn shows(&self, kind: &Kind) -> bool {
-        kind.show.as_ref().is_some_and(|show| asking::may(self.visit, show))
+        asking::shows(self.visit, kind)
     }
 
     /// Whether the user may use a route.

@@ -4,7 +4,7 @@ use crate::admin::problem::Problem;
 use crate::admin::records::body;
 use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
-use crate::admin::records::model::{Attribute, Route};
+use crate::admin::records::model::Attribute;
 use crate::admin::records::references::References;
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::view::{View, show};
@@ -16,7 +16,7 @@ use super::form::{ADD, FormPage, KEY, form_key, layout, parts};
 
 pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
-    let members = members(at.offered(at.kind.create.as_ref())?);
+    let members = at.offered(at.kind.create.as_ref())?.members();
     let entered = Entered::of_defaults(members);
     let references = References::look_up(&visit, at.types, members, &entered, &[]).await?;
     render(&at, members, &entered, &references, Faults::default())
@@ -25,7 +25,7 @@ pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     let at = At::of(&visit)?;
     let route = at.kind.create.as_ref().ok_or(Problem::NotFound)?;
-    let members = members(route);
+    let members = route.members();
     let mut entered = Entered::of_form(members, &visit.form);
     let mut references = References::look_up(&visit, at.types, members, &entered, &[]).await?;
     if visit.form.given(ADD).is_some() {
@@ -49,10 +49,6 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     }
     let faults = Faults::of_answer(&answer);
     again(&at, members, &entered, &references, faults)
-}
-
-fn members(route: &Route) -> &[Attribute] {
-    route.body.as_deref().unwrap_or_default()
 }
 
 fn again(

@@ -5,16 +5,13 @@ use askama::Template;
 use crate::admin::problem::Problem;
 use crate::admin::records::faults::Faults;
 use crate::admin::records::record::Record;
-use crate::admin::records::sending::{Sending, send};
+use crate::admin::records::sending::{CHANGED, Sending, send};
 use crate::admin::records::showing;
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::form::{KEY, VERSION, form_key, layout};
-
-/// The answer about a record that has another version than the user has seen.
-const CHANGED: u16 = 412;
 
 #[derive(Template)]
 #[template(path = "admin/records/delete.html")]

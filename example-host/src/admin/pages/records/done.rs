@@ -6,10 +6,11 @@ use axum::body::Bytes;
 use axum::http::{Response, StatusCode};
 use serde_json::Value;
 
+use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
 use crate::admin::records::asking;
 use crate::admin::records::model::Kind;
-use crate::admin::records::record::{self, Names, Record};
+use crate::admin::records::record::{Names, Record};
 use crate::admin::records::showing;
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::Outcome;
@@ -86,7 +87,7 @@ fn shown_once(kind: &Kind, first: &Record, later: &Record) -> Vec<(String, Strin
     let is_gone = |name: &str| later.attributes.get(name).is_none_or(is_empty);
     let once = kind.attributes.iter().filter_map(|attribute| {
         let value = first.attributes.get(&attribute.name).filter(|value| !is_empty(value))?;
-        is_gone(&attribute.name).then(|| (attribute.title.clone(), record::text(value)))
+        is_gone(&attribute.name).then(|| (attribute.title.clone(), plain(value)))
     });
     once.collect()
 }

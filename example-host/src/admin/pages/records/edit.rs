@@ -4,10 +4,10 @@ use crate::admin::problem::Problem;
 use crate::admin::records::body;
 use crate::admin::records::entered::{Entered, below};
 use crate::admin::records::faults::Faults;
-use crate::admin::records::model::{Attribute, Route};
+use crate::admin::records::model::Attribute;
 use crate::admin::records::record::Record;
 use crate::admin::records::references::References;
-use crate::admin::records::sending::{Sending, send};
+use crate::admin::records::sending::{CHANGED, Sending, send};
 use crate::admin::records::showing;
 use crate::admin::view::{View, show};
 use crate::admin::visit::{Outcome, Visit};
@@ -17,12 +17,9 @@ use super::conflict::{self, Conflict};
 use super::done;
 use super::form::{ADD, FormPage, KEY, SEEN, VERSION, form_key, layout, parts};
 
-/// The answer about a record that has another version than the user has seen.
-const CHANGED: u16 = 412;
-
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
-    let members = members(at.offered(at.kind.update.as_ref())?);
+    let members = at.offered(at.kind.update.as_ref())?.members();
     let record = at.record().await?;
     let entered = Entered::of_record(members, &record.values());
     let references = References::look_up(&visit, at.types, members, &entered, &[]).await?;
@@ -34,7 +31,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let at = At::of(&visit)?;
     let route = at.kind.update.as_ref().ok_or(Problem::NotFound)?;
-    let members = members(route);
+    let members = route.members();
     let record = at.record().await?;
     let form = Form { at, members, record };
     let mut entered = Entered::of_form(members, &visit.form);
@@ -135,10 +132,6 @@ impl Form<'_> {
             heading,
         })
     }
-}
-
-fn members(route: &Route) -> &[Attribute] {
-    route.body.as_deref().unwrap_or_default()
 }
 
 /// The version and the hashes of the values that the form has shown.

@@ -9,6 +9,7 @@ use super::at::At;
 use super::grid::{self, Columns, Grid, Head};
 use crate::admin::offers::Offer;
 use crate::admin::pages::export::TICKED;
+use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::records::asking::{self, Asked};
 use crate::admin::records::listing::{self, ROWS, Wanted, value, written};
@@ -20,7 +21,7 @@ use crate::admin::view::{Field, Layout, Notice, View, show};
 use crate::admin::visit::Visit;
 
 /// The page that downloads an export.
-const FILE: &str = "/administrator/export/file";
+const FILE: &str = "/export/file";
 /// The maximum number of records among which a filter is chosen; beyond that their keys or names are entered.
 const CHOICES: u64 = 100;
 
@@ -48,7 +49,7 @@ struct Exports {
     /// The addresses of what is filtered, each with the name of the format.
     filtered: Vec<(String, &'static str)>,
     /// The form for what is ticked: its address, its hidden fields, and the formats by their values.
-    address: &'static str,
+    address: String,
     hidden: Vec<(String, String)>,
     formats: Vec<(&'static str, &'static str)>,
 }
@@ -328,13 +329,13 @@ fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
     let state = listing::without(state, &[offset, limit]);
     let address = |format: Format| {
         let format = [("format".to_owned(), format.name().to_owned())];
-        format!("{FILE}?{}", written(&[&query[..], &format, &state].concat()))
+        href(&format!("{FILE}?{}", written(&[&query[..], &format, &state].concat())))
     };
     let order = state.iter().filter(|(name, _)| sort.as_deref() == Some(name)).cloned();
     let ticked = [(TICKED.to_owned(), "1".to_owned())];
     Ok(Exports {
         filtered: Format::ALL.map(|format| (address(format), short(format))).to_vec(),
-        address: FILE,
+        address: href(FILE),
         formats: Format::ALL.map(|format| (format.name(), short(format))).to_vec(),
         hidden: query.iter().cloned().chain(ticked).chain(order).collect(),
     })

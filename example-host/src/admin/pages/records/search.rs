@@ -9,12 +9,13 @@ use tokio::time::timeout;
 
 use super::at;
 use crate::admin::catalogue::Catalogue;
+use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
 use crate::admin::records::asking;
 use crate::admin::records::listing::{self, Wanted};
 use crate::admin::records::model::{Kind, Types};
 use crate::admin::records::navigation;
-use crate::admin::records::record::{Record, text};
+use crate::admin::records::record::Record;
 use crate::admin::records::showing;
 use crate::admin::records::visible;
 use crate::admin::view::{Layout, View, show};
@@ -69,7 +70,7 @@ struct Searched<'c> {
 
 /// Whether there is anything that a user may search for.
 pub(crate) fn is_offered(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
-    navigation::is_searched(site, catalogue, user)
+    navigation::is_searched(&visible::all(site, catalogue, user).unwrap_or_default())
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
@@ -78,7 +79,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let kinds = found.iter().flat_map(|of| of.kinds.iter().map(move |kind| (of.types, *kind)));
     let kinds = kinds.filter(|(_, kind)| {
         let is_searched = kind.query.search.is_some() || kind.query.exact.is_some();
-        is_searched && is_shown(&visit, kind) && !sought.is_empty()
+        is_searched && asking::shows(&visit, kind) && !sought.is_empty()
     });
     let kinds: Vec<_> = kinds.collect();
     let searches =
@@ -102,10 +103,6 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         sought,
         late,
     })
-}
-
-fn is_shown(visit: &Visit, kind: &Kind) -> bool {
-    kind.show.as_ref().is_some_and(|show| asking::may(visit, show))
 }
 
 /// Searches a type by its search, and by the text that identifies a record; `None` if it refuses.
@@ -151,7 +148,7 @@ async fn search<'c>(
 fn is_exactly(record: &Record, kind: &Kind, sought: &str) -> bool {
     let sought = sought.to_lowercase();
     let columns = kind.columns.iter().chain(&kind.label);
-    let mut texts = columns.filter_map(|name| record.attributes.get(name)).map(text);
+    let mut texts = columns.filter_map(|name| record.attributes.get(name)).map(plain);
     record.label(kind).to_lowercase() == sought || texts.any(|of| of.to_lowercase() == sought)
 }
 
