@@ -361,15 +361,15 @@ impl Transaction {
                 }
                 Err(Error::Conflict(error))
             }
-            (Err(Error::Database(error)), None) => Err(match self.ensure_open().await {
-                Ok(()) => Error::Database(error),
-                Err(_) => Error::Conflict(error),
-            }),
             // What a rolled back transaction had written is no longer there to be referred to.
-            (Err(Error::Constraint(constraint, error)), _) => Err(match self.ensure_open().await {
-                Ok(()) => Error::Constraint(constraint, error),
-                Err(_) => Error::Conflict(error),
-            }),
+            (Err(error @ (Error::Database(_) | Error::Constraint(..))), None) => {
+                Err(match (self.ensure_open().await, error) {
+                    (Err(_), Error::Database(cause) | Error::Constraint(_, cause)) => {
+                        Error::Conflict(cause)
+                    }
+                    (_, error) => error,
+                })
+            }
             (done, _) => done,
         }
     }
