@@ -317,11 +317,7 @@ async fn a_record_is_found_with_the_keyboard_only() {
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn only_copying_needs_a_script() {
     let shop = shop().await;
-    let browser = Browser::open(&shop, DESK).await;
-    browser.without_script().await;
-    browser.goto("/").await;
-    browser.sign_in("superuser", PASSWORD).await;
-    browser.is_at("Dashboard").await;
+    let browser = Browser::without_scripts_of(&shop, "superuser", DESK).await;
 
     browser.goto(&format!("/users/{}/token", id(&shop.site, "manager").await)).await;
     browser.press("Generate").await;

@@ -4,7 +4,7 @@ use fantoccini::Locator;
 
 use super::uploads::FILE;
 use crate::support::browser::{Browser, DESK, PHONE, faults_of, folder};
-use crate::support::visitor::{PASSWORD, shop};
+use crate::support::visitor::shop;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
@@ -20,13 +20,11 @@ async fn a_file_is_imported_in_a_browser_with_and_without_scripts_by_keyboard() 
         [("desk", DESK, true), ("phone", PHONE, true), ("plain", DESK, false)]
     {
         std::fs::write(&file, FILE.replace("U-", &format!("{name}-"))).unwrap();
-        let browser = Browser::open(&shop, look).await;
-        if !has_scripts {
-            browser.without_script().await;
-        }
-        browser.goto("/").await;
-        browser.sign_in("superuser", PASSWORD).await;
-        browser.is_at("Dashboard").await;
+        let browser = if has_scripts {
+            Browser::of(&shop, "superuser", look).await
+        } else {
+            Browser::without_scripts_of(&shop, "superuser", look).await
+        };
         let mut check = async |page: &str| {
             if has_scripts {
                 let found = faults_of(&browser, &axe, look).await;

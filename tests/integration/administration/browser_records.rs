@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::browser::{Browser, DESK, LOOKS, faults_of, folder};
 use crate::support::harness::Shop;
-use crate::support::visitor::{PASSWORD, shop};
+use crate::support::visitor::shop;
 
 const TAB: char = '\u{e004}';
 const ENTER: char = '\u{e007}';
@@ -118,11 +118,7 @@ async fn records_are_added_corrected_and_deleted_with_the_keyboard_only() {
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn an_order_is_added_and_its_status_changed_without_scripts() {
     let shop = shop().await;
-    let browser = Browser::open(&shop, DESK).await;
-    browser.without_script().await;
-    browser.goto("/").await;
-    browser.sign_in("superuser", PASSWORD).await;
-    browser.is_at("Dashboard").await;
+    let browser = Browser::without_scripts_of(&shop, "superuser", DESK).await;
     browser.goto(&page("orders/new")).await;
     browser.fill("/user_email", "ada@example.com").await;
     browser.fill("/items/0/orderitem_name", "Lamp").await;

@@ -137,11 +137,21 @@ impl Browser {
 
     /// A browser whose user has signed in.
     pub async fn of(shop: &Shop, username: &str, look: Look) -> Browser {
+        Browser::open(shop, look).await.signed_in(username).await
+    }
+
+    /// The same, without scripts.
+    pub async fn without_scripts_of(shop: &Shop, username: &str, look: Look) -> Browser {
         let browser = Browser::open(shop, look).await;
-        browser.goto("/").await;
-        browser.sign_in(username, PASSWORD).await;
-        browser.is_at("Dashboard").await;
-        browser
+        browser.without_script().await;
+        browser.signed_in(username).await
+    }
+
+    async fn signed_in(self, username: &str) -> Browser {
+        self.goto("/").await;
+        self.sign_in(username, PASSWORD).await;
+        self.is_at("Dashboard").await;
+        self
     }
 
     pub async fn goto(&self, path: &str) {
