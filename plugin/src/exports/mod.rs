@@ -11,13 +11,13 @@ use crate::changes::Snapshot;
 use crate::error::{Error, chain};
 use crate::model::moment;
 use crate::model::question::Page;
-use crate::model::table::Column;
-use crate::model::value::Kind;
+use crate::model::table::{Column, Parts};
+use crate::model::value::{Kind, Value};
 use crate::service::call::Call;
 use crate::sql;
 use crate::store::Transaction;
 use crate::wire::exporting::Export;
-use crate::wire::table::{ABOUT, TableWriter};
+use crate::wire::table::{ABOUT, PartsWriter, TableWriter};
 
 /// The size of a piece of the stream, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -36,13 +36,13 @@ pub(crate) async fn export(call: &Call<'_>, asked: Export) -> Result<Response, E
     let snapshot = Snapshot::of(kind, &mut transaction).await?;
     let page = asked.page(asked.modified_since.and_then(|since| snapshot.changed_since(since)));
     let (as_of, cursor) = (moment::render(snapshot.as_of()), snapshot.cursor.text());
-    let mut table = TableWriter::new(asked.form, asked.columns.clone());
+    let mut table = TableWriter::new(asked.form, &asked.columns, asked.parts.as_ref());
     table.begin(&json!({ABOUT: {"type": kind, "cursor": cursor, "as_of": as_of}}))?;
     let format = asked.form.format;
     let name = format!("{kind}-{}.{}", &as_of[..as_of.len().min(10)], format.extension());
     let (pieces, mut taken) = channel(AHEAD);
-    let reading =
-        Reading { transaction, page, columns: asked.columns, table, pieces, _place: place };
+    let Export { columns, parts, .. } = asked;
+    let reading = Reading { transaction, page, columns, parts, table, pieces, _place: place };
     let id = call.request.id().to_owned();
     tokio::spawn(async move {
         let pieces = reading.pieces.clone();
@@ -66,6 +66,7 @@ struct Reading {
     transaction: Transaction,
     page: Page,
     columns: Vec<Column>,
+    parts: Option<Parts>,
     table: TableWriter,
     pieces: Sender<Result<Vec<u8>, host_interface::Error>>,
     _place: OwnedSemaphorePermit,
@@ -74,11 +75,25 @@ struct Reading {
 impl Reading {
     /// Reads all records, until the client has them or has left.
     async fn run(mut self) -> Result<(), Error> {
-        let kinds: Vec<Kind> = self.columns.iter().map(Column::kind).collect();
-        let statement = sql::export(&self.page, &self.columns, self.transaction.dialect());
+        let (columns, parts) = (&self.columns, self.parts.as_ref());
+        let own = columns.iter().map(Column::kind);
+        let kinds: Vec<Kind> = own.chain(parts.into_iter().flat_map(Parts::kinds)).collect();
+        let statement = sql::export(&self.page, columns, parts, self.transaction.dialect());
         let mut rows = self.transaction.stream(statement, &kinds)?;
-        while let Some(row) = rows.next().await {
-            self.table.row(&row?)?;
+        let mut grouped = parts.map(|parts| Grouped::of(columns.len(), parts));
+        loop {
+            let row = rows.next().await.transpose()?;
+            let is_last = row.is_none();
+            let complete = match &mut grouped {
+                Some(grouped) => grouped.add(row)?,
+                None => row,
+            };
+            if let Some(record) = complete {
+                self.table.row(&record)?;
+            }
+            if is_last {
+                break;
+            }
             if self.table.size() >= PIECE && self.pieces.send(Ok(self.table.take())).await.is_err()
             {
                 return Ok(());
@@ -88,5 +103,47 @@ impl Reading {
         self.transaction.end();
         drop(self.pieces.send(Ok(self.table.take())).await);
         Ok(())
+    }
+}
+
+/// The rows of one record after the other, each with another part of it.
+struct Grouped<'p> {
+    /// The number of the record's own columns.
+    width: usize,
+    writer: PartsWriter<'p>,
+    /// The key of the record and its own values, until its last row was read.
+    record: Option<(i64, Vec<Value>)>,
+    parts: Vec<(i64, Vec<Value>)>,
+}
+
+impl<'p> Grouped<'p> {
+    fn of(width: usize, parts: &'p Parts) -> Self {
+        Self { width, writer: PartsWriter::new(parts), record: None, parts: Vec::new() }
+    }
+
+    /// Adds a row, or the end. Returns the record before, if it is complete.
+    fn add(&mut self, row: Option<Vec<Value>>) -> Result<Option<Vec<Value>>, Error> {
+        let Some(mut row) = row else { return self.complete() };
+        let mut rest = row.split_off(self.width.min(row.len())).into_iter();
+        let record = rest.next().unwrap_or(Value::Null).int("key")?;
+        let is_another = self.record.as_ref().is_none_or(|(known, _)| *known != record);
+        let complete = if is_another { self.complete()? } else { None };
+        if is_another {
+            self.record = Some((record, row));
+        }
+        // A record without parts has none in its only row.
+        if let Some(Value::Int(part)) = rest.next() {
+            self.parts.push((part, rest.collect()));
+        }
+        Ok(complete)
+    }
+
+    /// The record that was read, with its parts in the order of their keys as the last value.
+    fn complete(&mut self) -> Result<Option<Vec<Value>>, Error> {
+        let Some((_, mut record)) = self.record.take() else { return Ok(None) };
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.sort_unstable_by_key(|(key, _)| *key);
+        record.push(self.writer.write(parts.iter().map(|(_, values)| values.as_slice()))?);
+        Ok(Some(record))
     }
 }

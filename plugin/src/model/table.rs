@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::field::Field;
 use super::registry::Registry;
 use super::relation::{One, Relation};
-use super::resource::Resource;
+use super::resource::{Children, Resource};
 use super::value::Kind;
 
 /// A column of a table of records.
@@ -68,6 +68,33 @@ impl Column {
             Column::Own(field) => field.kind,
             Column::Named(naming) => naming.by.kind,
         }
+    }
+}
+
+/// The parts of records that a table has beside their own fields: the items of orders.
+#[derive(Debug)]
+pub struct Parts {
+    /// Their name and their resource.
+    pub children: Children,
+    /// The field of a part with the key of its record.
+    pub by: &'static str,
+    /// Their fields: what a document shows and their own table has.
+    pub fields: Vec<&'static Field>,
+}
+
+impl Parts {
+    /// The parts of the records of a resource, if its records are created with some.
+    pub fn of(resource: &'static Resource) -> Option<Self> {
+        let children = resource.children?;
+        let nested = children.of.nested.iter().find(|nested| nested.parent == resource.kind)?;
+        let shown = children.of.list.iter().chain(children.of.detail);
+        let own = |field: &&Field| field.joined.is_none() && field.computed.is_none();
+        Some(Self { children, by: nested.by, fields: shown.filter(own).collect() })
+    }
+
+    /// The kinds of what a row has of a part: the keys of the record and of the part, and the fields.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        [Kind::COUNT; 2].into_iter().chain(self.fields.iter().map(|field| field.kind))
     }
 }
 

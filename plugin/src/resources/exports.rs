@@ -49,5 +49,8 @@ async fn export(call: &Call<'_>) -> Result<Response, Error> {
     };
     call.permit_any(&Rights::to(VIEW, resource))?;
     let asked = Export::read(call.request, resource, call.shop.registry)?;
+    if let Some(parts) = &asked.parts {
+        call.permit_any(&Rights::to(VIEW, parts.children.of))?;
+    }
     exports::export(call, asked).await
 }

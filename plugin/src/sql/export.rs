@@ -5,11 +5,18 @@ use super::conditions::Joins;
 use super::dialect::Dialect;
 use super::statement::{Builder, Statement};
 use crate::model::question::Page;
-use crate::model::table::{Column, Naming};
+use crate::model::table::{Column, Naming, Parts};
 
 /// Reads these columns of all records that satisfy the conditions of a page, in its order. The limits of
-/// the page do not count.
-pub fn export(page: &Page, columns: &[Column], dialect: &Dialect) -> Statement {
+/// the page do not count. With parts there is a row for each part of a record, which ends with the keys of both and
+/// the fields of the part; a record without parts has one row. The rows of a record follow each other, its parts in
+/// any order, because sorting them here would sort all of them at once.
+pub fn export(
+    page: &Page,
+    columns: &[Column],
+    parts: Option<&Parts>,
+    dialect: &Dialect,
+) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.begin_long_sort(page);
     sql.push("SELECT ");
@@ -22,7 +29,21 @@ pub fn export(page: &Page, columns: &[Column], dialect: &Dialect) -> Statement {
         sql.push(" AS ");
         sql.cell(position);
     });
+    if let Some(Parts { children, fields, .. }) = parts {
+        let keys = [format!("t.{}", page.resource.key), format!("p.{}", children.of.key)];
+        let fields = fields.iter().map(|field| format!("p.{}", field.name));
+        for (position, column) in keys.into_iter().chain(fields).enumerate() {
+            sql.push(", ");
+            sql.push(&column);
+            sql.push(" AS ");
+            sql.cell(columns.len() + position);
+        }
+    }
     sql.from(page, Joins::All);
+    if let Some(Parts { children, by, .. }) = parts {
+        let (table, key) = (children.of.table, page.resource.key);
+        sql.push(&format!(" LEFT JOIN {table} p ON p.{by} = t.{key}"));
+    }
     sql.conditions(page, |_| true);
     sql.order(page, None, Texts::Whole);
     sql.finish()

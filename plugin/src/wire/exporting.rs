@@ -11,13 +11,15 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
-use crate::model::table::{Column, Naming};
+use crate::model::table::{Column, Naming, Parts};
 
 /// The parameter for cells that a spreadsheet does not compute.
 pub const SAFE: &str = "safe";
 /// The parameter for the columns of related records.
 pub const COLUMNS: &str = "columns";
-/// The values of this parameter.
+/// The parameter for the parts of records, such as the items of orders.
+pub const PARTS: &str = "parts";
+/// The values of [`COLUMNS`].
 pub const KEYS_OR_NAMES: [&str; 2] = ["keys", "names"];
 
 /// What a client wants to export.
@@ -27,6 +29,8 @@ pub struct Export {
     pub resource: &'static Resource,
     /// The columns.
     pub columns: Vec<Column>,
+    /// The parts of the records, if they are wanted.
+    pub parts: Option<Parts>,
     /// The form.
     pub form: Form,
     /// The moment since which the records must have changed.
@@ -56,11 +60,18 @@ impl Export {
         if view.include.is_some() {
             refuse("include", "An export has no related records.");
         }
-        let [safe, names] = own_parameters(query, [SAFE, COLUMNS], &mut faults);
-        let safe = switch(SAFE, safe.as_deref()).unwrap_or_else(|fault| {
-            faults.push(fault);
-            false
+        let [safe, names, parts] = own_parameters(query, [SAFE, COLUMNS, PARTS], &mut faults);
+        let [safe, with_parts] = [(SAFE, safe), (PARTS, parts)].map(|(name, value)| {
+            switch(name, value.as_deref()).unwrap_or_else(|fault| {
+                faults.push(fault);
+                false
+            })
         });
+        let parts = Parts::of(resource).filter(|_| with_parts);
+        if with_parts && parts.is_none() {
+            let detail = format!("{} have no parts.", resource.title());
+            faults.push(Fault::at_parameter(FaultKind::InvalidParameter, PARTS, detail));
+        }
         let names = word(COLUMNS, names.as_deref(), &KEYS_OR_NAMES).unwrap_or_else(|fault| {
             faults.push(fault);
             KEYS_OR_NAMES[0]
@@ -89,7 +100,7 @@ impl Export {
         }
         let form = Form { format: Format::accepted(request), safe };
         let modified_since = listing.modified_since;
-        Ok(Self { resource, columns, form, modified_since, listing })
+        Ok(Self { resource, columns, parts, form, modified_since, listing })
     }
 
     /// The records, under these further conditions.

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::literal;
 use crate::error::Error;
-use crate::model::table::Column;
+use crate::model::table::{Column, Parts};
 use crate::model::value::{Cell, Kind, Value};
 
 /// The media type of lines of JSON.
@@ -91,16 +91,19 @@ impl Format {
 #[derive(Debug)]
 pub struct TableWriter {
     form: Form,
-    columns: Vec<Column>,
     names: Vec<String>,
+    /// The kinds of the columns.
+    kinds: Vec<Kind>,
     written: Vec<u8>,
 }
 
 impl TableWriter {
-    /// A table in this form, with these columns.
-    pub fn new(form: Form, columns: Vec<Column>) -> Self {
-        let names = columns.iter().map(|column| column.name().into_owned()).collect();
-        Self { form, columns, names, written: Vec::new() }
+    /// A table in this form, with these columns, and the parts of each record as the last one.
+    pub fn new(form: Form, columns: &[Column], parts: Option<&Parts>) -> Self {
+        let own = columns.iter().map(|column| (column.name().into_owned(), column.kind()));
+        let parts = parts.map(|parts| (parts.children.name.to_owned(), Kind::Json));
+        let (names, kinds) = own.chain(parts).unzip();
+        Self { form, names, kinds, written: Vec::new() }
     }
 
     /// Writes what precedes the records: a line about the table in NDJSON, the names of the columns in CSV.
@@ -128,14 +131,14 @@ impl TableWriter {
     pub fn row(&mut self, values: &[Value]) -> Result<(), Error> {
         match self.form.format {
             Format::Ndjson => {
-                let row = Row { names: &self.names, columns: &self.columns, values };
+                let row = Row { names: &self.names, kinds: &self.kinds, values };
                 serde_json::to_writer(&mut self.written, &row)?;
                 self.written.push(b'\n');
                 Ok(())
             }
             Format::Csv => {
-                let cells = self.columns.iter().zip(values);
-                let cells = cells.map(|(column, value)| self.cell(column.kind(), value));
+                let cells = self.kinds.iter().zip(values);
+                let cells = cells.map(|(kind, value)| self.cell(*kind, value));
                 let cells = cells.collect::<Result<Vec<String>, Error>>()?;
                 record(&mut self.written, &cells)
             }
@@ -197,18 +200,44 @@ fn record<T: AsRef<[u8]>>(to: &mut Vec<u8>, cells: &[T]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Writes the parts of records.
+#[derive(Debug)]
+pub struct PartsWriter<'p> {
+    names: Vec<&'p str>,
+    kinds: Vec<Kind>,
+}
+
+impl<'p> PartsWriter<'p> {
+    /// A writer of these parts.
+    pub fn new(parts: &'p Parts) -> Self {
+        let (names, kinds) = parts.fields.iter().map(|field| (field.name, field.kind)).unzip();
+        Self { names, kinds }
+    }
+
+    /// The parts of a record, each with a value for each of its fields, as a list of objects.
+    ///
+    /// # Errors
+    /// When a value cannot be written as its field's kind.
+    pub fn write<'v>(&self, parts: impl Iterator<Item = &'v [Value]>) -> Result<Value, Error> {
+        let rows = parts.map(|values| Row { names: &self.names, kinds: &self.kinds, values });
+        let mut written = Vec::new();
+        serde_json::Serializer::new(&mut written).collect_seq(rows)?;
+        Ok(Value::Json(String::from_utf8(written).map_err(host_interface::Error::failed)?))
+    }
+}
+
 /// A record as a JSON object.
-struct Row<'a> {
-    names: &'a [String],
-    columns: &'a [Column],
+struct Row<'a, N> {
+    names: &'a [N],
+    kinds: &'a [Kind],
     values: &'a [Value],
 }
 
-impl Serialize for Row<'_> {
+impl<N: AsRef<str>> Serialize for Row<'_, N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.names.len()))?;
-        for ((name, column), value) in self.names.iter().zip(self.columns).zip(self.values) {
-            map.serialize_entry(name, &Member { kind: column.kind(), cell: Cell::of(value) })?;
+        for ((name, kind), value) in self.names.iter().zip(self.kinds).zip(self.values) {
+            map.serialize_entry(name.as_ref(), &Member { kind: *kind, cell: Cell::of(value) })?;
         }
         map.end()
     }

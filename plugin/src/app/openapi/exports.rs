@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use super::common::permission;
+use crate::model::table::Parts;
 use crate::resources::{REGISTRY, exportable};
 use crate::service::call::{Rights, VIEW};
-use crate::wire::exporting::{COLUMNS, KEYS_OR_NAMES, SAFE};
+use crate::wire::exporting::{COLUMNS, KEYS_OR_NAMES, PARTS, SAFE};
 use crate::wire::table::{CSV, NDJSON};
 
 /// The headers of an export beside those of every answer.
@@ -38,6 +39,16 @@ pub(super) fn parameters() -> Vec<Value> {
             "example": KEYS_OR_NAMES[1],
         }),
         json!({
+            "name": PARTS,
+            "in": "query",
+            "description": format!(
+                "1 adds the parts of the records as a last column, a list of objects: {}.",
+                with_parts().join(", ")
+            ),
+            "schema": {"type": "integer", "enum": [0, 1], "default": 0},
+            "example": 0,
+        }),
+        json!({
             "name": SAFE,
             "in": "query",
             "description": "1 puts an apostrophe before cells of CSV that a spreadsheet would compute. Such \
@@ -46,6 +57,12 @@ pub(super) fn parameters() -> Vec<Value> {
             "example": 0,
         }),
     ]
+}
+
+/// The types with parts, each with the name of these: `the items of orders`.
+fn with_parts() -> Vec<String> {
+    let types = exportable(REGISTRY).filter_map(|resource| Some((resource, Parts::of(resource)?)));
+    types.map(|(resource, parts)| format!("the {} of {}", parts.children.name, resource.kind)).collect()
 }
 
 /// What the host's page for people needs: the types with their permissions, and the routes of their lists.
