@@ -2,11 +2,12 @@
 //! come from.
 
 use form_urlencoded::Serializer as Query;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
 use time::PrimitiveDateTime;
 
 use super::included::{Beside, Included};
+use super::layout::{Layout, Layouts};
 use super::limited::Limited;
 use super::literal;
 use super::object::{LinkBase, Object, OnlyMember, Own, record_path};
@@ -123,7 +124,8 @@ pub fn single(
             format!("{own}?{query}")
         }
     };
-    let data = Object { resource, view, row, included, base };
+    let layout = Layout::of(resource, view, base.registry);
+    let data = Object { layout: &layout, row, included, base };
     let (included, meta) =
         (records.beside(base), beside.map(|(name, number)| OnlyMember(name, number)));
     let document = Single { links: Own { own: &own }, data, included, meta };
@@ -239,8 +241,9 @@ pub fn object(
     base: LinkBase<'_>,
 ) -> Result<String, Error> {
     let view = View::of(Shape::Detail);
-    let text =
-        write(&Object { resource, view: &view, row, included: None, base }, 2048, base.limit)?;
+    let layout = Layout::of(resource, &view, base.registry);
+    let object = Object { layout: &layout, row, included: None, base };
+    let text = write(&object, 2048, base.limit)?;
     String::from_utf8(text).map_err(|_| Error::Contract("a resource object is not UTF-8"))
 }
 
@@ -287,17 +290,24 @@ pub fn changes(
     }
     let view = View::of(Shape::Detail);
     let size = 512 + 2048 * changes.len();
+    let present = changes.iter().filter_map(|change| match change {
+        Change::Present { resource, .. } => Some((*resource, &view)),
+        Change::Deleted { .. } => None,
+    });
+    let layouts = Layouts::of(present, base.registry);
     let data = changes.iter().map(|change| match *change {
         Change::Present { resource, row } => {
-            Changed::Present(Object { resource, view: &view, row, included: None, base })
+            let layout = layouts.of_shown(resource, &view)?;
+            Ok(Changed::Present(Object { layout, row, included: None, base }))
         }
-        Change::Deleted { resource, key, at } => Changed::Deleted {
+        Change::Deleted { resource, key, at } => Ok(Changed::Deleted {
             kind: resource.kind,
             id: key.to_string(),
             meta: Deletion { deleted: true, changed_at: moment::render(at) },
-        },
+        }),
     });
-    let document = Document { links: Links { own, next }, data: data.collect() };
+    let data = data.collect::<Result<_, Error>>()?;
+    let document = Document { links: Links { own, next }, data };
     write(&document, size, base.limit)
 }
 
@@ -448,9 +458,10 @@ struct Rows<'a> {
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let &Rows { records: Records { resource, view, rows, included }, base } = self;
+        let layout = Layout::of(resource, view, base.registry);
         let mut list = serializer.serialize_seq(Some(rows.len()))?;
         for row in rows {
-            list.serialize_element(&Object { resource, view, row, included, base })?;
+            list.serialize_element(&Object { layout: &layout, row, included, base })?;
         }
         list.end()
     }
@@ -465,10 +476,12 @@ struct Others<'a> {
 impl Serialize for Others<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let &Others { included, base } = self;
+        let shown = included.records.iter().map(|beside| (beside.resource, beside.view));
+        let layouts = Layouts::of(shown, base.registry);
         let mut list = serializer.serialize_seq(Some(included.records.len()))?;
         for &Beside { resource, view, row } in &included.records {
-            let included = Some(included);
-            list.serialize_element(&Object { resource, view, row, included, base })?;
+            let layout = layouts.of_shown(resource, view).map_err(S::Error::custom)?;
+            list.serialize_element(&Object { layout, row, included: Some(included), base })?;
         }
         list.end()
     }

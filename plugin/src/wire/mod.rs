@@ -11,6 +11,7 @@ pub mod idempotency;
 pub mod ids;
 pub mod importing;
 pub mod included;
+mod layout;
 pub mod limited;
 pub mod literal;
 pub mod names;

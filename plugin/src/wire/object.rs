@@ -2,14 +2,10 @@
 //! Independent of the document around it.
 
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::{Map, Value as Json};
 
 use super::included::Included;
+use super::layout::{Layout, Place, ToOne};
 use super::literal;
-use super::view::View;
-use crate::error::Error;
-use crate::model::field::{Field, Relationship};
-use crate::model::question::Shape;
 use crate::model::registry::Registry;
 use crate::model::relation::Many;
 use crate::model::resource::{Resource, VERSION};
@@ -40,8 +36,7 @@ pub fn record_path(resource: &Resource, key: i64, root: &str) -> String {
 
 /// One resource object.
 pub(super) struct Object<'a> {
-    pub(super) resource: &'static Resource,
-    pub(super) view: &'a View,
+    pub(super) layout: &'a Layout<'a>,
     pub(super) row: &'a [Cell<'a>],
     pub(super) included: Option<&'a Included<'a>>,
     pub(super) base: LinkBase<'a>,
@@ -64,23 +59,20 @@ impl<T: Serialize> Serialize for OnlyMember<T> {
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let key = self.resource.key_of(self.row).map_err(S::Error::custom)?;
+        let &Layout { resource, view, .. } = self.layout;
+        let key = resource.key_of(self.row).map_err(S::Error::custom)?;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", self.resource.kind)?;
+        map.serialize_entry("type", resource.kind)?;
         map.serialize_entry("id", &key.to_string())?;
         map.serialize_entry("attributes", &Attributes(self))?;
-        let shown = self.columns().filter(|(position, ..)| self.view.shape.relates(*position));
-        let mut related = shown.filter_map(|(_, field, cell)| Relation::of(field, cell, self));
-        let first = related.next();
-        if first.is_some() || !self.view.lists.is_empty() {
-            let to_one = first.into_iter().chain(related).collect();
-            map.serialize_entry("relationships", &Relations { to_one, object: self, key })?;
+        if !self.layout.relationships.is_empty() || !view.lists.is_empty() {
+            map.serialize_entry("relationships", &Relations { object: self, key })?;
         }
-        if self.resource.has_own_route() {
-            let own = record_path(self.resource, key, self.base.root);
+        if resource.has_own_route() {
+            let own = record_path(resource, key, self.base.root);
             map.serialize_entry("links", &Own { own: &own })?;
         }
-        if let Some(version) = self.resource.version_of(self.row).map_err(S::Error::custom)? {
+        if let Some(version) = resource.version_of(self.row).map_err(S::Error::custom)? {
             map.serialize_entry("meta", &Meta { version, object: self })?;
         }
         map.end()
@@ -88,31 +80,9 @@ impl Serialize for Object<'_> {
 }
 
 impl<'a> Object<'a> {
-    /// The columns after the key, each with its position, its field and its cell.
-    fn columns(&self) -> impl Iterator<Item = (usize, &'static Field, &'a Cell<'a>)> + use<'a> {
-        let columns = self.view.shape.columns(self.resource).zip(self.row.iter().skip(1));
-        columns.map(|((position, field), cell)| (position, field, cell))
-    }
-
-    /// The hidden columns that are set and shown beside the version.
-    fn beside(&self) -> impl Iterator<Item = (&'static Field, &'a Cell<'a>)> {
-        let Resource { meta, detail_meta, .. } = *self.resource;
-        let of_detail = if self.view.shape == Shape::Detail { detail_meta } else { &[] };
-        meta.iter().chain(of_detail).filter_map(|name| {
-            let shown = self.columns().find(|(_, field, _)| field.name == *name);
-            shown.map(|(_, field, cell)| (field, cell)).filter(|(_, cell)| **cell != Cell::Null)
-        })
-    }
-
-    /// What follows from columns, if all fields are shown.
-    fn derived(&self) -> Result<Map<String, Json>, Error> {
-        let derived = self.resource.derived_meta.filter(|_| self.view.shape == Shape::Detail);
-        let Some(derived) = derived else { return Ok(Map::new()) };
-        let cells = derived.from.iter().map(|name| {
-            let column = self.columns().find(|(_, field, _)| field.name == *name);
-            column.map(|(_, _, cell)| cell).ok_or_else(|| self.resource.lacks(name))
-        });
-        (derived.derive)(&cells.collect::<Result<Vec<_>, Error>>()?)
+    /// The cell at this place; one that a row lacks is unset.
+    fn cell(&self, place: usize) -> &'a Cell<'a> {
+        self.row.get(place).unwrap_or(&Cell::Null)
     }
 }
 
@@ -126,11 +96,18 @@ impl Serialize for Meta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(VERSION, &self.version)?;
-        for (field, cell) in self.object.beside() {
-            map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+        let Layout { meta, derived, .. } = self.object.layout;
+        for Place { cell, field } in meta {
+            let cell = self.object.cell(*cell);
+            if *cell != Cell::Null {
+                map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
+            }
         }
-        for (name, value) in self.object.derived().map_err(S::Error::custom)? {
-            map.serialize_entry(&name, &value)?;
+        if let Some((derive, cells)) = derived {
+            let cells: Vec<&Cell<'_>> = cells.iter().map(|cell| self.object.cell(*cell)).collect();
+            for (name, value) in derive(&cells).map_err(S::Error::custom)? {
+                map.serialize_entry(&name, &value)?;
+            }
         }
         map.end()
     }
@@ -140,16 +117,15 @@ struct Attributes<'a>(&'a Object<'a>);
 
 impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Object { resource, view: View { shape, .. }, row, .. } = self.0;
+        let &Object { layout, row, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        if shape.shows_key(resource) {
-            let key = resource.key_of(row).map_err(S::Error::custom)?;
-            map.serialize_entry(resource.key, &key)?;
+        if layout.view.shape.shows_key(layout.resource) {
+            let key = layout.resource.key_of(row).map_err(S::Error::custom)?;
+            map.serialize_entry(layout.resource.key, &key)?;
         }
-        for (position, field, cell) in self.0.columns() {
-            if shape.shows(position, resource) {
-                map.serialize_entry(field.name, &Attribute { kind: field.kind, cell })?;
-            }
+        for Place { cell, field } in &layout.attributes {
+            let attribute = Attribute { kind: field.kind, cell: self.0.cell(*cell) };
+            map.serialize_entry(field.name, &attribute)?;
         }
         map.end()
     }
@@ -166,49 +142,21 @@ impl Serialize for Attribute<'_> {
     }
 }
 
-/// The record that a field with a key refers to.
-struct Relation {
-    name: &'static str,
-    kind: &'static str,
-    id: Option<String>,
-    related: Option<String>,
-}
-
-impl Relation {
-    fn of(field: &'static Field, cell: &Cell<'_>, object: &Object<'_>) -> Option<Self> {
-        let Relationship { name, kind } = field.relationship()?;
-        let target = object.base.registry.find(kind).filter(|target| target.has_own_route());
-        let key = match cell {
-            Cell::Int(0) if field.zero_is_none => None,
-            Cell::Int(key) => Some(*key),
-            _ => None,
-        };
-        Some(Relation {
-            name,
-            kind,
-            id: key.map(|key| key.to_string()),
-            related: key
-                .zip(target)
-                .map(|(key, target)| record_path(target, key, object.base.root)),
-        })
-    }
-}
-
 /// All relationships of a resource object.
 struct Relations<'a> {
-    to_one: Vec<Relation>,
     object: &'a Object<'a>,
     key: i64,
 }
 
 impl Serialize for Relations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Relations { ref to_one, object, key } = self;
+        let &Relations { object, key } = self;
         let mut map = serializer.serialize_map(None)?;
-        for relation in to_one {
-            map.serialize_entry(relation.name, relation)?;
+        for to_one in &object.layout.relationships {
+            let cell = object.cell(to_one.cell);
+            map.serialize_entry(to_one.name, &Relation { to_one, cell, root: object.base.root })?;
         }
-        for many in &object.view.lists {
+        for many in &object.layout.view.lists {
             let keys = object.included.and_then(|included| included.belonging_to(many, key));
             let root = object.base.root;
             map.serialize_entry(many.nested.segment, &Belonging { many, owner: key, keys, root })?;
@@ -228,13 +176,27 @@ struct Related<'a> {
     related: &'a str,
 }
 
-impl Serialize for Relation {
+/// The record that a field with a key refers to.
+struct Relation<'a> {
+    to_one: &'a ToOne,
+    cell: &'a Cell<'a>,
+    root: &'a str,
+}
+
+impl Serialize for Relation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Relation { to_one: &ToOne { kind, zero_is_none, target, .. }, cell, root } = self;
+        let key = match cell {
+            Cell::Int(key) if !(zero_is_none && *key == 0) => Some(*key),
+            _ => None,
+        };
         let mut map = serializer.serialize_map(None)?;
-        if let Some(related) = &self.related {
-            map.serialize_entry("links", &Related { related })?;
+        if let Some((key, target)) = key.zip(target) {
+            let related = record_path(target, key, root);
+            map.serialize_entry("links", &Related { related: &related })?;
         }
-        let data = self.id.as_deref().map(|id| Identifier { r#type: self.kind, id });
+        let id = key.map(|key| key.to_string());
+        let data = id.as_deref().map(|id| Identifier { r#type: kind, id });
         map.serialize_entry("data", &data)?;
         map.end()
     }

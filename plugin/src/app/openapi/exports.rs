@@ -62,7 +62,9 @@ pub(super) fn parameters() -> Vec<Value> {
 /// The types with parts, each with the name of these: `the items of orders`.
 fn with_parts() -> Vec<String> {
     let types = exportable(REGISTRY).filter_map(|resource| Some((resource, Parts::of(resource)?)));
-    types.map(|(resource, parts)| format!("the {} of {}", parts.children.name, resource.kind)).collect()
+    types
+        .map(|(resource, parts)| format!("the {} of {}", parts.children.name, resource.kind))
+        .collect()
 }
 
 /// What the host's page for people needs: the types with their permissions, and the routes of their lists.
