@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::header::canonical;
 use super::names::{Names, Resolved, text_of};
+use super::parts::{PresentParts, has_parts};
 use super::reader::Line;
 use super::report::{Became, Outcome};
 use crate::error::{Error, Fault, FaultKind, Source};
@@ -50,6 +51,7 @@ pub(super) struct Batch<'i> {
     found: HashMap<String, i64>,
     /// Those that exist, as they were before.
     records: HashMap<i64, Record>,
+    parts: PresentParts,
     /// The host's users that do not exist.
     strangers: &'i HashSet<i64>,
     /// What records are known by that this import has created and undone.
@@ -85,6 +87,7 @@ impl<'i> Batch<'i> {
             lines,
             found,
             records,
+            parts: PresentParts::default(),
             strangers,
             undone,
             has_undone,
@@ -171,7 +174,10 @@ impl<'i> Batch<'i> {
         if let Key::Id = self.import.key {
             self.found = self.records.keys().map(|key| (key.to_string(), *key)).collect();
         }
-        Ok(())
+        let with_parts = self.lines.iter().filter(|line| has_parts(resource, &line.members));
+        let known = with_parts.filter_map(|line| self.found.get(&line.key.as_ref()?.compared));
+        let wholes: Vec<i64> = known.copied().collect();
+        self.parts.read(resource, wholes, write).await
     }
 
     /// Whether a line names a record that an earlier one of the same transaction may have made, so that it has to be
@@ -245,7 +251,7 @@ impl<'i> Batch<'i> {
                 Ok(Err(faults))
             }
             (Mode::Upsert | Mode::Update, Some(found), _) => {
-                self.change(found, (&members, faults), write).await
+                self.change(found, (members, faults), write).await
             }
             (Mode::Upsert, None, _) if is_undone => Ok(Ok((Became::Updated, None))),
             (Mode::Create, _, _) if is_undone => {
@@ -314,15 +320,19 @@ impl<'i> Batch<'i> {
     async fn change(
         &mut self,
         id: i64,
-        (members, faults): (&[LineMember], Vec<Fault>),
+        (mut members, mut faults): (Vec<LineMember>, Vec<Fault>),
         write: &mut Write<'_>,
     ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
         let resource = self.import.resource;
+        if has_parts(resource, &members) && !self.parts.knows(id) {
+            self.parts.read(resource, vec![id], write).await?;
+        }
+        faults.extend(self.parts.take(resource, id, &mut members));
         let before = match self.records.get(&id) {
             Some(before) => before.clone(),
             None => write.record(resource, id).await?,
         };
-        let mut draft = Draft::read(resource, &Body::of_line(members), Intent::Update);
+        let mut draft = Draft::read(resource, &Body::of_line(&members), Intent::Update);
         draft.faults.extend(faults);
         self.judge_users(&mut draft);
         if draft.leaves(&before) {

@@ -1,12 +1,13 @@
 //! Imports: a file of records, each of which is written as by a request of its own, and accounted for. `source` has
 //! the bytes as they arrive, `reader` and `header` make records of them, `runner` gathers records and writes them with
-//! `batch` and `names`, `report` is the answer, `preview` its beginning, `progress` the record in the database, and
+//! `batch`, `names` and `parts`, `report` is the answer, `preview` its beginning, `progress` the record in the database, and
 //! `document` what a client sees of that. Knows nothing of particular resources.
 
 mod batch;
 mod document;
 mod header;
 mod names;
+mod parts;
 mod preview;
 mod progress;
 mod reader;

@@ -83,9 +83,10 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The parts of the records of a resource, if its records are created with some.
+    /// The parts of the records of a resource, if its records are created with some that are no type of their own in
+    /// files, as variants are.
     pub fn of(resource: &'static Resource) -> Option<Self> {
-        let children = resource.children?;
+        let children = resource.children.filter(|children| !children.of.lists_changes())?;
         let nested = children.of.nested.iter().find(|nested| nested.parent == resource.kind)?;
         let shown = children.of.list.iter().chain(children.of.detail);
         let own = |field: &&Field| field.joined.is_none() && field.computed.is_none();

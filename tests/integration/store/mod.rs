@@ -15,6 +15,7 @@ mod once;
 mod order_history;
 mod orders;
 mod outbox;
+mod parts_of_records;
 mod places;
 mod plans;
 mod products;
