@@ -191,6 +191,8 @@ impl Runner {
     ) -> Result<Written, Error> {
         let Import { resource, dry_run, stops, .. } = self.import;
         let call = Call::new(&self.shop, &self.request);
+        // Another import may have ended meanwhile.
+        self.shop.store.expect_many_statements(true).await?;
         let mut write = crud::begin(&call, resource).await?;
         let of = (&self.import, self.service);
         let has_undone = dry_run && self.progress.counts.created > 0;
@@ -304,6 +306,10 @@ impl Runner {
         });
         if let Err(error) = ended.await {
             tracing::error!(causes = chain(&error), "the end of an import could not be noted");
+        }
+        // Writes are only slower otherwise.
+        if let Err(error) = self.shop.store.expect_many_statements(false).await {
+            tracing::warn!(causes = chain(&error), "the store is still prepared for imports");
         }
         self.record(state).await;
         if self.as_document {

@@ -52,6 +52,9 @@ pub struct Dialect {
     /// it at once, instead of failing half-way; elsewhere each statement sees what others have
     /// committed, and locks protect the rows that were read.
     pub begin_write: &'static str,
+    /// Prepares a connection for transactions with many statements, and for those with few. `None` on an engine that
+    /// makes no difference.
+    pub many_or_few_statements: Option<[&'static str; 2]>,
     /// Begins a read-only transaction on one snapshot. `None` on an engine with connections on which it
     /// begins with its first statement: one answer of the server less to wait for.
     pub begin_read: Option<&'static str>,
@@ -175,6 +178,9 @@ pub static SQLITE: Dialect = Dialect {
     nulls_least: |_| "",
     char_length: "length",
     begin_write: "BEGIN IMMEDIATE",
+    // What would undo a statement is written to a file if it is more than 64 KiB, unless it is kept in memory, which
+    // costs a small transaction a quarter more.
+    many_or_few_statements: Some(["PRAGMA temp_store = MEMORY", "PRAGMA temp_store = DEFAULT"]),
     begin_read: Some("BEGIN"),
     ensure_open: None,
     commit: "COMMIT",
@@ -236,6 +242,7 @@ pub static POSTGRES: Dialect = Dialect {
     nulls_least: |descending| if descending { " NULLS LAST" } else { " NULLS FIRST" },
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
+    many_or_few_statements: None,
     begin_read: Some("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
     ensure_open: None,
     commit: "COMMIT",
@@ -313,6 +320,7 @@ pub static MYSQL: Dialect = Dialect {
     // A savepoint disappears with its transaction. Later writes would then form a transaction of
     // their own, which must not be committed.
     begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
+    many_or_few_statements: None,
     begin_read: None,
     ensure_open: Some("RELEASE SAVEPOINT begun; SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",

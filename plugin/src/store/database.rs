@@ -166,6 +166,14 @@ impl Store {
         }
     }
 
+    /// Prepares for transactions with very many statements, or for those of single requests again. Either way all work,
+    /// but not as fast.
+    pub async fn expect_many_statements(&self, expected: bool) -> Result<(), Error> {
+        let Some([many, few]) = self.dialect().many_or_few_statements else { return Ok(()) };
+        let text = if expected { many } else { few };
+        self.lease(Access::Write).await?.execute_batch(text.into_sql_str()).await
+    }
+
     /// Runs a statement outside of any transaction, as some statements require.
     pub async fn execute(&self, statement: Statement) -> Result<(), Error> {
         self.lease(Access::Write).await?.insert(statement).await.map(drop)

@@ -63,7 +63,7 @@ impl Driver for Sqlite {
         let readers = pool().max_connections(connections());
         let logging = options.clone().synchronous(SqliteSynchronous::Full);
         let writer = logging.clone().create_if_missing(true).pragma("wal_autocheckpoint", LOGGED);
-        let writer = writer.pragma("cache_size", CACHED).pragma("temp_store", "MEMORY");
+        let writer = writer.pragma("cache_size", CACHED);
         let one = |options| pool().max_connections(1).connect_lazy_with(options);
         let writer = Ready::new(one(writer));
         let upkeep = Arc::new(LogAndIndexes::new(one(logging), writer.clone()));
