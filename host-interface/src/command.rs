@@ -31,6 +31,10 @@ pub struct Command {
     /// Its options. None of them is a secret.
     #[serde(default)]
     pub options: Vec<Parameter>,
+    /// The option that is given by its value alone, as a command line has the name of a file; `None` if each is
+    /// given by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operand: Option<String>,
     /// The columns of the table that it reports; none if it reports no table.
     #[serde(default)]
     pub columns: Vec<String>,
@@ -54,6 +58,7 @@ impl Command {
             name: name.into(),
             help: help.into(),
             options: Vec::new(),
+            operand: None,
             columns: Vec::new(),
             recorded: None,
             recorded_at_end: None,
@@ -64,6 +69,12 @@ impl Command {
     /// Declares options.
     pub fn options(mut self, options: impl IntoIterator<Item = Parameter>) -> Self {
         self.options.extend(options);
+        self
+    }
+
+    /// Has one of the options given by its value alone.
+    pub fn operand(mut self, option: impl Into<String>) -> Self {
+        self.operand = Some(option.into());
         self
     }
 

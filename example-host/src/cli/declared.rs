@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
-use host_interface::Parameter;
+use host_interface::{Parameter, ParameterKind};
 use serde_json::{Map, Value};
 
 use crate::base::databases::Databases;
@@ -105,10 +105,14 @@ fn with_all(commands: &[DeclaredCommand]) -> Command {
 }
 
 fn command(declared: &DeclaredCommand) -> Command {
-    let DeclaredCommand { name, help, options, has_table } = declared;
+    let DeclaredCommand { name, help, options, operand, has_table } = declared;
     // As in the help of the program's own commands.
     let help = help.strip_suffix('.').unwrap_or(help).to_owned();
-    let command = Command::new(name.clone()).args(options.iter().map(argument));
+    let arguments = options.iter().map(|option| {
+        let argument = argument(option);
+        if operand.as_ref() == Some(&option.name) { argument } else { by_name(argument, option) }
+    });
+    let command = Command::new(name.clone()).args(arguments);
     let command = if *has_table { Form::augment_args(command) } else { command };
     command.about(help)
 }
@@ -120,12 +124,20 @@ fn argument(option: &CommandOption) -> Arg {
         other => other.to_string(),
     };
     let declared = parameter.clone();
+    let shown = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
     Arg::new(name.clone())
-        .long(name.replace('_', "-"))
-        .value_name("VALUE")
-        .allow_hyphen_values(true)
-        .help(format!("{} [default: {default}]", parameter.description))
+        .value_name(name.replace('_', "-").to_uppercase())
+        .help(format!("{}{shown}", parameter.description))
         .value_parser(move |text: &str| value(&declared, text))
+}
+
+/// An argument that is given by its name. A flag needs no value.
+fn by_name(argument: Arg, option: &CommandOption) -> Arg {
+    let argument = argument.long(option.name.replace('_', "-"));
+    if option.parameter.kind == ParameterKind::Flag {
+        return argument.num_args(0..=1).require_equals(true).default_missing_value("1");
+    }
+    argument.value_name("VALUE").allow_hyphen_values(true)
 }
 
 fn chosen(matches: &ArgMatches, name: &str) -> Option<Value> {
@@ -154,6 +166,7 @@ mod tests {
             name: name.to_owned(),
             help: format!("Do {name} it."),
             options: options.to_vec(),
+            operand: None,
             has_table,
         };
         vec![command("bake", false), command("weigh", true), command("serve", false)]
@@ -188,6 +201,39 @@ mod tests {
             ("bake --help", "Usage: example-host bake"),
             ("wiegh", "a similar subcommand exists: 'weigh'"),
             ("--help", "  weigh       Do weigh it\n"),
+        ] {
+            let message = given(wrong).err().unwrap_or_default();
+            assert!(message.contains(why), "{wrong}: {message}");
+        }
+    }
+
+    #[test]
+    fn an_operand_is_given_by_its_value_and_a_flag_by_its_name() {
+        let text = Parameter::new("of_bread", ParameterKind::Text, "rye", "Which.");
+        let flag = Parameter::new("try_out", ParameterKind::Flag, 0, "Whether to eat none.");
+        let options =
+            [text, flag].map(|parameter| CommandOption { name: parameter.name.clone(), parameter });
+        let command = DeclaredCommand {
+            name: "eat".to_owned(),
+            help: String::new(),
+            options: options.to_vec(),
+            operand: Some("of_bread".to_owned()),
+            has_table: false,
+        };
+        let given = |words: &str| -> Result<Value, String> {
+            let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+            let given = read(vec![command.clone()], &words);
+            given.map(|given| given.options.into()).map_err(|error| error.to_string())
+        };
+        assert_eq!(given("eat"), Ok(json!({})));
+        assert_eq!(given("eat - --try-out"), Ok(json!({"of_bread": "-", "try_out": 1})));
+        assert_eq!(given("eat --try-out wheat"), Ok(json!({"of_bread": "wheat", "try_out": 1})));
+        assert_eq!(given("eat --try-out=0"), Ok(json!({"try_out": 0})));
+        for (wrong, why) in [
+            ("eat a b", "unexpected argument 'b' found"),
+            ("eat --of-bread a", "unexpected argument '--of-bread' found"),
+            ("eat --try-out=2", "it is 0 or 1"),
+            ("eat --help", "eat [OPTIONS] [OF-BREAD]"),
         ] {
             let message = given(wrong).err().unwrap_or_default();
             assert!(message.contains(why), "{wrong}: {message}");

@@ -18,6 +18,8 @@ pub struct DeclaredCommand {
     pub help: String,
     /// The options of all of these extensions.
     pub options: Vec<CommandOption>,
+    /// The name of the option that is given by its value alone.
+    pub operand: Option<String>,
     /// Whether it reports a table.
     pub has_table: bool,
 }
@@ -90,8 +92,15 @@ fn joined(name: &str, commands: &[Declared<'_>]) -> DeclaredCommand {
         name: name.to_owned(),
         help: help.join(" "),
         options: options(commands),
+        operand: commands.iter().find_map(|of| operand(commands, of)),
         has_table: commands.iter().any(|(_, command)| !command.columns.is_empty()),
     }
+}
+
+fn operand(commands: &[Declared<'_>], of: &Declared<'_>) -> Option<String> {
+    let named = of.1.operand.as_ref()?;
+    let option = of.1.options.iter().find(|option| option.name == *named)?;
+    Some(option_name(commands, of, option))
 }
 
 fn options(commands: &[Declared<'_>]) -> Vec<CommandOption> {

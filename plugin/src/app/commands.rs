@@ -30,13 +30,15 @@ pub(super) fn declared() -> [Command; 6] {
              its record is known by, and why. The exit code is 1 if any has.",
         )
         .options(transfer::import_options())
+        .operand("file")
         .columns(transfer::FAULTS)
         .recorded("import records"),
         Command::new(
             EXPORT,
             "Export all records of a type, of one moment, as lines of JSON or CSV.",
         )
-        .options(transfer::export_options()),
+        .options(transfer::export_options())
+        .operand("type"),
         Command::new(DEMO, "Fill the site with demonstration data.")
             .options(demo::options())
             .recorded("begin to fill in demo data")

@@ -17,6 +17,7 @@ use tokio::task::spawn_blocking;
 
 use super::routes::Endpoint;
 use crate::error::{Error, Fault, FaultKind};
+use crate::wire::exporting::{COLUMNS, PARTS};
 use crate::wire::importing::{DRY_RUN, KEY, MODE, MODES, REPORT, REPORTS, TYPE};
 use crate::wire::table::{CSV, NDJSON};
 
@@ -68,13 +69,13 @@ pub(super) fn import_options() -> [Parameter; 6] {
             "dry-run",
             ParameterKind::Flag,
             0,
-            "1 undoes everything: the report is that of the import.",
+            "Whether everything is undone: the report is that of the import.",
         ),
     ]
 }
 
 /// The options of an export.
-pub(super) fn export_options() -> [Parameter; 4] {
+pub(super) fn export_options() -> [Parameter; 5] {
     let text = |name: &str, default: &str, what: &str| {
         Parameter::new(name, ParameterKind::Text, default, what)
     };
@@ -83,6 +84,12 @@ pub(super) fn export_options() -> [Parameter; 4] {
         text("file", STANDARD, "The file to write; - is standard output."),
         text("format", "ndjson", "csv or ndjson."),
         text("columns", "keys", "keys or names of related records."),
+        Parameter::new(
+            PARTS,
+            ParameterKind::Flag,
+            0,
+            "Whether records have their parts, such as the items of orders.",
+        ),
     ]
 }
 
@@ -157,7 +164,9 @@ pub(super) async fn export(
     let option = |name| text(options, name).to_owned();
     let accept = if option("format") == "csv" { CSV } else { NDJSON };
     let headers = Sent { accept, content_type: "", encoding: "" };
-    let query = Query::new(String::new()).append_pair("columns", &option("columns")).finish();
+    let parts = options.get(PARTS).and_then(Value::as_i64).unwrap_or_default().to_string();
+    let asked = [(COLUMNS, option("columns")), (PARTS, parts)];
+    let query = Query::new(String::new()).extend_pairs(asked).finish();
     let request = asking.request(EXPORT, Method::Get, &query)?;
     let response = (asking.handle)(request.param(option("type")).headers(headers).build()).await;
     let mut pieces = accepted(response)?;

@@ -8,8 +8,8 @@ const FILE: &str = "sku,product_name,price\nA-1,Lamp,19.99\nA-2,Bulb,\"1,5\"\nA-
 async fn a_file_is_imported_with_its_faults_and_exported_again() {
     let place = Place::of_the_store();
     std::fs::write(place.path("products.csv"), FILE).unwrap();
-    let import = "import --type products --file products.csv";
-    for words in [&format!("{import} --dry-run 1"), import] {
+    let import = "import products.csv --type products";
+    for words in [&format!("{import} --dry-run"), import] {
         let finished = place.call(words).finish().await;
         finished.exits(1);
         let fault = "3\tA-2\tprice must be a decimal number such as \"19.99\".";
@@ -21,23 +21,27 @@ async fn a_file_is_imported_with_its_faults_and_exported_again() {
     json.exits(1);
     assert!(json.out().contains("{\"line\":3,\"key\":\"A-2\",\"detail\":"), "{}", json.out());
 
-    let all = place.run("export --type products --format csv").await;
+    let all = place.run("export products --format csv").await;
     let mut lines = all.lines();
     assert!(lines.next().unwrap().starts_with("shop_product_id,"), "{all}");
     assert!(lines.next().unwrap().contains(",Lamp,") && lines.next().is_none(), "{all}");
-    assert_eq!(place.run("export --type products --file all.ndjson").await, "");
-    let again = place.run("import --type products --file all.ndjson").await;
+    assert_eq!(place.run("export products --file all.ndjson").await, "");
+    let again = place.run("import all.ndjson --type products").await;
     assert_eq!(again, "1 read: 0 created, 0 updated, 1 unchanged, 0 failed\n");
     let finished =
         place.call("import --type products").input("{\"sku\": \"A-3\", \"product_name\": \"x\"}\n");
     let finished = finished.finish().await;
     assert_eq!(finished.succeeds(), "1 read: 1 created, 0 updated, 0 unchanged, 0 failed\n");
 
+    let orders = place.run("export orders --parts").await;
+    assert!(orders.starts_with("{\"export\":"), "{orders}");
+
     for (words, why) in [
-        ("import --type nothing --file products.csv", "type must be one of"),
-        ("import --type products --file none.csv", "none.csv: No such file"),
-        ("import --type coupons --file products.csv", "coupons has no column"),
-        ("export --type nothing", "There is no such type to export."),
+        ("export products --parts", "Products have no parts"),
+        ("import products.csv --type nothing", "type must be one of"),
+        ("import none.csv --type products", "none.csv: No such file"),
+        ("import products.csv --type coupons", "coupons has no column"),
+        ("export nothing", "There is no such type to export."),
     ] {
         let refused = place.refusal(words).await;
         assert!(refused.contains(why), "{words}: {refused}");
