@@ -135,7 +135,8 @@ pub use mail::Mail;
 pub use metric::{Metric, MetricKind, Sample};
 pub use names::{capability, fact, occasion, undelivered};
 pub use panel::{
-    Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table, with_separators,
+    Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, RecordLink, Subject, Table,
+    with_separators,
 };
 pub use parameter::{Limits, Parameter, ParameterKind};
 pub use plugin::Plugin;

@@ -1,6 +1,8 @@
 //! Panels that a plugin contributes to the administration, on its first page or where it shows one request
 //! or record: charts and tables, as data. How and where they are drawn is the host's.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -268,18 +270,58 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The rows, a cell for each column.
     pub rows: Vec<Vec<String>>,
+    /// The records that rows are about, by the position of the row. A host that shows records links to them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub about: BTreeMap<usize, RecordLink>,
+}
+
+/// Records of the plugin: one, or those of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecordLink {
+    /// The type, as the plugin's OpenAPI document names it.
+    pub kind: String,
+    /// The key of the only record; `None` is a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The query of the list, with filters as its route has them; empty for all records.
+    #[serde(default)]
+    pub query: String,
+}
+
+impl RecordLink {
+    /// The record with this key.
+    pub fn one(kind: impl Into<String>, id: impl ToString) -> Self {
+        Self { kind: kind.into(), id: Some(id.to_string()), query: String::new() }
+    }
+
+    /// The records of a list.
+    pub fn list(kind: impl Into<String>, query: impl Into<String>) -> Self {
+        Self { kind: kind.into(), id: None, query: query.into() }
+    }
 }
 
 impl Table {
     /// A table with these columns.
     pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+        let columns = columns.into_iter().map(Into::into).collect();
+        Self { columns, rows: Vec::new(), about: BTreeMap::new() }
     }
 
     /// Adds a row at the bottom.
     pub fn row(mut self, cells: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.rows.push(cells.into_iter().map(Into::into).collect());
         self
+    }
+
+    /// Adds a row at the bottom that is about these records.
+    pub fn row_about(
+        mut self,
+        records: RecordLink,
+        cells: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.about.insert(self.rows.len(), records);
+        self.row(cells)
     }
 }
 

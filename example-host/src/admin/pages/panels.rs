@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use host_interface::{
-    ChartKind, Description, DetailPanel, Error, LoadedPlugin, Panel, PanelContent, Subject, Table,
+    ChartKind, Description, DetailPanel, Error, LoadedPlugin, Panel, PanelContent, RecordLink,
+    Subject, Table,
 };
 use tokio::time::timeout;
 
 use super::chart::{Chart, Shown};
+use crate::admin::paths::href;
+use crate::admin::records::{asking, visible};
 use crate::admin::visit::Visit;
 
 /// The time limit for a panel, so that an extension that hangs does not delay the whole page.
@@ -31,7 +34,8 @@ pub(crate) struct Drawn {
 pub(crate) struct Rows {
     /// The heading of each column, and whether it has numbers only.
     pub(crate) columns: Vec<(String, bool)>,
-    pub(crate) rows: Vec<Vec<String>>,
+    /// The rows, each with the address of what it is about.
+    pub(crate) rows: Vec<(Option<String>, Vec<String>)>,
 }
 
 /// A panel about a request or a record, as an extension has declared it.
@@ -114,7 +118,8 @@ async fn drawn(
         Some(why) => PanelContent::new().note(why),
         None => shown(&panel, content).await,
     };
-    draw(format!("{}-{}", panel.extension, panel.name), panel.title, content)
+    let address = |records: &RecordLink| address(visit, panel.extension, records);
+    draw(format!("{}-{}", panel.extension, panel.name), panel.title, content, address)
 }
 
 /// The reason why the user may not see a panel, if any.
@@ -147,7 +152,12 @@ async fn shown(
     }
 }
 
-fn draw(id: String, title: &str, content: PanelContent) -> Drawn {
+fn draw(
+    id: String,
+    title: &str,
+    content: PanelContent,
+    address: impl Fn(&RecordLink) -> Option<String>,
+) -> Drawn {
     let PanelContent { charts, table, note, .. } = content;
     let charts = charts.into_iter().enumerate().map(|(nth, chart)| {
         let ends = [chart.points.first(), chart.points.last()];
@@ -162,17 +172,34 @@ fn draw(id: String, title: &str, content: PanelContent) -> Drawn {
         (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
     });
     let charts = charts.collect();
-    Drawn { id, title: title.to_owned(), charts, table: table.map(aligned), note }
+    let table = table.map(|table| aligned(table, address));
+    Drawn { id, title: title.to_owned(), charts, table, note }
 }
 
 /// A table whose columns of numbers are known, because they are aligned at their ends.
-fn aligned(table: Table) -> Rows {
-    let Table { columns, rows, .. } = table;
+fn aligned(table: Table, address: impl Fn(&RecordLink) -> Option<String>) -> Rows {
+    let Table { columns, rows, about, .. } = table;
     let has_numbers =
         |nth: usize| rows.iter().filter_map(|row| row.get(nth)).all(|cell| is_number(cell));
     let columns = columns.into_iter().enumerate();
     let columns = columns.map(|(nth, heading)| (heading, has_numbers(nth))).collect();
+    let rows = rows.into_iter().enumerate();
+    let rows = rows.map(|(nth, cells)| (about.get(&nth).and_then(&address), cells)).collect();
     Rows { columns, rows }
+}
+
+/// The address of the page about these records, if the user may see it.
+fn address(visit: &Visit, extension: &str, records: &RecordLink) -> Option<String> {
+    let types = visible::types(&visit.site, &visit.catalogue, extension).ok()??;
+    let kind = types.kind(&records.kind)?;
+    let route = if records.id.is_some() { kind.show.as_ref() } else { kind.list.as_ref() };
+    route.filter(|route| asking::may(visit, route))?;
+    let list = href(&format!("/records/{extension}/{}", kind.name));
+    Some(match &records.id {
+        Some(id) => format!("{list}/{}", asking::segment(id)),
+        None if records.query.is_empty() => list,
+        None => format!("{list}?{}", records.query),
+    })
 }
 
 /// Whether a cell is a decimal, with or without separators, or empty.
@@ -207,7 +234,7 @@ mod tests {
         let table = Table::new(["Day", "Sold", "Of", "Why"])
             .row(["3 May", "-7", "1,001.50", ""])
             .row(["4 May", "+12", "", "rain"]);
-        let numbers = aligned(table).columns.into_iter().map(|(_, numbers)| numbers);
+        let numbers = aligned(table, |_| None).columns.into_iter().map(|(_, numbers)| numbers);
         assert_eq!(numbers.collect::<Vec<_>>(), [false, true, true, false]);
     }
 }

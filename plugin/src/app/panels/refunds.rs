@@ -1,6 +1,6 @@
 //! The panel of refunds on the first page of the administration: the latest ones, of all orders.
 
-use host_interface::{PanelContent, Table, with_separators};
+use host_interface::{PanelContent, RecordLink, Table, with_separators};
 
 use crate::error::Error;
 use crate::model::value::{Value, decimal_text};
@@ -12,6 +12,7 @@ const SHOWN: i64 = 10;
 
 row! {
     struct Refund {
+        key: i64 = "r.shop_orderrefund_id",
         made: Written = "r.created_on",
         order: String = "o.order_id",
         amount: Amount = "r.amount",
@@ -31,14 +32,17 @@ pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     if refunds.is_empty() {
         return Ok(PanelContent::new().note("Nothing was given back."));
     }
-    let table = Table::new(["Day", "Order", "Amount", "Reason"]);
-    let table = refunds.into_iter().fold(table, |table, refund| table.row(shown(refund)));
+    let table = Table::new(["Order", "Day", "Amount", "Reason"]);
+    let table = refunds.into_iter().fold(table, |table, refund| {
+        table.row_about(RecordLink::one("orderrefunds", refund.key), shown(refund))
+    });
     Ok(PanelContent::new().table(table))
 }
 
 fn shown(refund: Refund) -> [String; 4] {
-    let Refund { made: Written(made), order, amount: Amount(amount), currency, reason } = refund;
+    let Refund { made: Written(made), order, amount: Amount(amount), currency, reason, .. } =
+        refund;
     let day = made.split_once('T').map_or(&*made, |(day, _)| day);
     let amount = with_separators(decimal_text(amount, 5, 2));
-    [day.to_owned(), order, format!("{amount} {currency}"), reason]
+    [order, day.to_owned(), format!("{amount} {currency}"), reason]
 }

@@ -1,6 +1,6 @@
 //! The panel of webhooks on the first page of the administration: those that fail, and how far they are behind.
 
-use host_interface::{PanelContent, Table, with_separators};
+use host_interface::{PanelContent, RecordLink, Table, with_separators};
 
 use super::feed::shown;
 use crate::error::Error;
@@ -24,13 +24,15 @@ pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
     }
     let mut table = Table::new(["Webhook", "State", "Fails since", "Behind", "Last failure"]);
     for one in ill {
-        table = table.row([
+        let webhook = RecordLink::one("webhooks", one.id);
+        let cells = [
             format!("{}: {}", one.id, one.url),
             one.state,
             one.failing_since.map(shown).unwrap_or_default(),
             with_separators(one.behind),
             one.last_failure,
-        ]);
+        ];
+        table = table.row_about(webhook, cells);
     }
     Ok(content.table(table))
 }
