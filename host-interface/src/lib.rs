@@ -106,6 +106,7 @@ mod outcome;
 mod panel;
 mod panic;
 mod parameter;
+mod person;
 mod plugin;
 mod progress;
 mod request;
@@ -138,6 +139,7 @@ pub use panel::{
     Chart, ChartKind, DetailPanel, Panel, PanelContent, Point, Subject, Table, with_separators,
 };
 pub use parameter::{Limits, Parameter, ParameterKind};
+pub use person::{Erased, ErasedEverywhere, Erasure, Person, PersonalData, Privacy};
 pub use plugin::Plugin;
 pub use progress::{Progress, ProgressHandle};
 pub use request::{Headers, Params, Request, RequestBuilder};
