@@ -46,6 +46,7 @@ const HOUSES: &[House] = &[
                 "names",
                 "panel",
                 "parameter",
+                "person",
                 "route",
                 "trail",
                 "user",
