@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::imports;
 use crate::model::parameters;
 use crate::model::resource::{Permissions, Resource};
+use crate::privacy;
 use crate::resources::{FULFIL, MAKE_REFUNDS, REGISTRY, SERVICES};
 use crate::service::call::{self, Call, Shop};
 use crate::service::hooks::{Answer, HookFuture, Service, Special};
@@ -30,11 +31,10 @@ use crate::store::{self, Store};
 use crate::webhooks::{self, Sender};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::{answer, request, table};
+pub use crate::service::call::NAME;
 use routes::{Endpoint, Operation};
 use transfer::Asking;
 
-/// The extension's name on a site.
-pub const NAME: &str = "webservices-shop";
 /// The path of the store below the host's entry point.
 pub const PREFIX: &str = "v1/shop";
 
@@ -240,6 +240,7 @@ pub fn describe() -> Description {
         .media_type(MEDIA_TYPE)
         .sample_path(format!("{PREFIX}/manufacturers"))
         .routes(routes)
+        .privacy(privacy::declared(REGISTRY))
         .parameters(parameters::declared())
         .commands(commands::declared())
         .panels(panels::declared())
@@ -255,8 +256,10 @@ pub fn describe() -> Description {
             Action::new("store.delete", "Delete"),
             Action::new(FULFIL, "Fulfil"),
             Action::new(MAKE_REFUNDS, "Refund"),
+            Action::new(privacy::ACTION, "Personal data"),
         ])
         .assets([Asset::new("com_shop", "root", "Store")])
+        .assets([Asset::new(privacy::ASSET, "com_shop", "Personal data")])
         .assets(governed.map(asset))
         .grants([
             Grant::new("Manager", "store.view", "com_shop"),
@@ -264,6 +267,7 @@ pub fn describe() -> Description {
             Grant::new("Manager", "store.edit", "com_shop"),
             Grant::new("Administrator", "store.delete", "com_shop"),
             Grant::new("Administrator", MAKE_REFUNDS, "com_shop.orders"),
+            Grant::new("Administrator", privacy::ACTION, privacy::ASSET),
             Grant::new("Administrator", "store.view", "com_shop.config"),
         ])
 }

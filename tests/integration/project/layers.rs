@@ -86,7 +86,7 @@ const HOUSES: &[House] = &[
             &["boundary"],
             &["app"],
             &["resources"],
-            &["imports", "exports", "webhooks"],
+            &["imports", "exports", "privacy", "webhooks"],
             &["service"],
             &["reports", "changes", "bulk"],
             &["store"],

@@ -1,0 +1,293 @@
+//! Removes what the store has of a person. Orders and vouchers stay without what is personal in them, because sums,
+//! reports and invoices are made of them; addresses, mails and stored answers go.
+//!
+//! An erasure is one transaction, so a kill leaves it whole or not begun. Each record that changes gets another version
+//! and stands in the feed of changes, so that programs with a copy learn of it.
+
+use std::collections::BTreeMap;
+
+use host_interface::{Erased, Erasure, TrailEntry};
+
+use super::find::{self, Contents, Known, Orders, UNKNOWN, is_removed};
+use super::map::{PLACES, Place, Whose, replacements};
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::moment;
+use crate::model::parameters::Parameters;
+use crate::model::personal::Personal;
+use crate::model::resource::Resource;
+use crate::service::call::Shop;
+use crate::sql::privacy;
+use crate::store::{self, Transaction};
+
+/// Erases a person, or counts what that would change.
+///
+/// # Errors
+/// A fault for an erasure that cannot be done as asked; otherwise nothing has changed, and it can be repeated.
+pub async fn erase(shop: &Shop, erasure: &Erasure) -> Result<Erased, Error> {
+    let keep_until = erasure.keep_until.as_deref().map(day_of).transpose()?;
+    let known = Known::of(&erasure.person, shop).await?;
+    let parameters = shop.parameters.current()?;
+    let nobody = nobody()?;
+    // What takes long is read before others have to wait.
+    let mut reading = shop.store.begin_read().await?;
+    let orders = known.orders(&parameters, &mut reading).await?;
+    let (contents, seen) = known.contents(&orders, &[], shop, &mut reading).await?;
+    reading.end();
+    let keep_until = keep_until.as_deref();
+    let run = Run { shop, erasure, keep_until, known, parameters: &parameters, nobody };
+    let (mut erased, has_changed) = store::retry(|| run.once(&contents, &seen)).await?;
+    if has_changed {
+        shop.feed.written();
+        erased.remaining = run.search().await?;
+    }
+    Ok(erased)
+}
+
+/// Removes the names and addresses that were kept until today or before. Returns from how many orders.
+pub async fn erase_due(shop: &Shop) -> Result<u64, Error> {
+    let today = moment::now().date().to_string();
+    let resource = find_orders(shop)?;
+    let mut count = 0;
+    loop {
+        let due = shop.store.rows(privacy::due(&today)).await?;
+        let due: Vec<i64> = find::keys(due);
+        if due.is_empty() {
+            break;
+        }
+        store::retry(|| async {
+            let mut transaction = shop.store.begin().await?;
+            forget_texts(true, &mut transaction).await?;
+            strip(resource, &due, &mut transaction).await?;
+            forget_texts(false, &mut transaction).await?;
+            transaction.commit().await
+        })
+        .await?;
+        count += due.len() as u64;
+    }
+    if count > 0 {
+        shop.feed.written();
+        let details = format!("names and addresses of {count} orders, which were kept until a day");
+        record(shop, TrailEntry::new("privacy.erase", "orders", "").details(details)).await?;
+    }
+    Ok(count)
+}
+
+/// Adds an entry to the audit trail of a host that has one.
+async fn record(shop: &Shop, entry: TrailEntry) -> Result<(), Error> {
+    match shop.host.record(&entry).await {
+        Err(host_interface::Error::Unsupported(_)) => Ok(()),
+        done => done.map_err(Error::from),
+    }
+}
+
+/// An erasure under way.
+struct Run<'a> {
+    shop: &'a Shop,
+    erasure: &'a Erasure,
+    keep_until: Option<&'a str>,
+    known: Known,
+    parameters: &'a Parameters,
+    /// The address that the person's orders get: no one else's, so that reports still count one customer.
+    nobody: String,
+}
+
+impl Run<'_> {
+    /// Erases in one transaction. Returns what changed, and whether it was committed.
+    async fn once(&self, contents: &Contents, seen: &[i64]) -> Result<(Erased, bool), Error> {
+        let mut transaction = self.shop.store.begin().await?;
+        let orders = self.known.orders(self.parameters, &mut transaction).await?;
+        let mut erased = Erased::default();
+        erased.open.clone_from(&orders.open);
+        forget_texts(true, &mut transaction).await?;
+        let (newer, _) = self.known.contents(&orders, seen, self.shop, &mut transaction).await?;
+        let mut vouchers = Vec::new();
+        for place in PLACES {
+            let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
+            let changed = match place.whose {
+                Whose::Order(by) if by == resource.key => {
+                    self.erase_orders(resource, &orders, &mut transaction).await?
+                }
+                Whose::Order(by) => {
+                    self.replace(resource, by, &orders.keys, &mut transaction).await?
+                }
+                Whose::Own(email, user) => {
+                    let rows = self.known.rows(resource, email, user, &mut transaction).await?;
+                    if resource.kind == "vouchers" {
+                        vouchers.clone_from(&rows);
+                    }
+                    self.change(place, resource, &rows, &mut transaction).await?
+                }
+                Whose::Voucher(by) => {
+                    self.replace(resource, by, &vouchers, &mut transaction).await?
+                }
+                Whose::Contents(_) => {
+                    let found = contents.iter().chain(&newer);
+                    let found = found.filter(|(of, _)| std::ptr::eq(*of, place));
+                    let mut rows: Vec<i64> = found.flat_map(|(_, rows)| rows.clone()).collect();
+                    rows.sort_unstable();
+                    rows.dedup();
+                    self.change(place, resource, &rows, &mut transaction).await?
+                }
+            };
+            if changed > 0 {
+                erased.counts.insert(place.name().to_owned(), changed);
+            }
+        }
+        forget_texts(false, &mut transaction).await?;
+        transaction.ensure_open().await?;
+        if self.erasure.dry_run || erased.is_refused(self.erasure) {
+            return Ok((erased, false));
+        }
+        transaction.commit().await?;
+        Ok((erased, true))
+    }
+
+    /// Replaces what is personal in orders. Names and addresses stay if they are kept until a day.
+    async fn erase_orders(
+        &self,
+        resource: &'static Resource,
+        orders: &Orders,
+        transaction: &mut Transaction,
+    ) -> Result<u64, Error> {
+        let mut changed = 0;
+        let now = |kind: Personal| self.keep_until.is_none() || !kind.is_of_invoices();
+        let values = replacements(resource, &self.nobody, now);
+        for keys in orders.keys.chunks(privacy::AT_ONCE) {
+            if let Some(day) = self.keep_until {
+                self.keep(keys, day, transaction).await?;
+            }
+            let replace =
+                privacy::replace(resource, resource.key, keys, &values, transaction.dialect());
+            changed += transaction.change(replace).await?;
+        }
+        for keys in orders.kept.chunks(privacy::AT_ONCE) {
+            match self.keep_until {
+                Some(day) => self.keep(keys, day, transaction).await?,
+                None => changed += strip(resource, keys, transaction).await?,
+            }
+        }
+        Ok(changed)
+    }
+
+    async fn keep(
+        &self,
+        keys: &[i64],
+        day: &str,
+        transaction: &mut Transaction,
+    ) -> Result<(), Error> {
+        let hash = self.known.hashes.first().map_or("", String::as_str);
+        let dialect = transaction.dialect();
+        for statement in privacy::keep_until(keys, day, hash, self.known.user, dialect) {
+            transaction.execute(statement).await?;
+        }
+        Ok(())
+    }
+
+    async fn change(
+        &self,
+        place: &Place,
+        resource: &'static Resource,
+        keys: &[i64],
+        transaction: &mut Transaction,
+    ) -> Result<u64, Error> {
+        if !is_removed(place) {
+            return self.replace(resource, resource.key, keys, transaction).await;
+        }
+        let mut changed = 0;
+        for keys in keys.chunks(privacy::AT_ONCE) {
+            let remove = privacy::remove(resource, keys, transaction.dialect());
+            changed += transaction.change(remove).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn replace(
+        &self,
+        resource: &'static Resource,
+        by: &str,
+        keys: &[i64],
+        transaction: &mut Transaction,
+    ) -> Result<u64, Error> {
+        let values = replacements(resource, &self.nobody, |_| true);
+        let mut changed = 0;
+        for keys in keys.chunks(privacy::AT_ONCE) {
+            let replace = privacy::replace(resource, by, keys, &values, transaction.dialect());
+            changed += transaction.change(replace).await?;
+        }
+        Ok(changed)
+    }
+
+    /// Searches again for what has data of the person.
+    async fn search(&self) -> Result<BTreeMap<String, u64>, Error> {
+        let mut remaining = BTreeMap::new();
+        let mut reading = self.shop.store.begin_read().await?;
+        let orders = self.known.orders(self.parameters, &mut reading).await?;
+        let (contents, _) = self.known.contents(&orders, &[], self.shop, &mut reading).await?;
+        let mut vouchers = Vec::new();
+        for place in PLACES {
+            let own = find::own_keys(
+                place,
+                &self.known,
+                &orders,
+                &vouchers,
+                self.shop,
+                &mut reading,
+            );
+            let own = own.await?;
+            let mentions = contents.iter().filter(|(of, _)| std::ptr::eq(*of, place));
+            let count = own.len() + mentions.map(|(_, rows)| rows.len()).sum::<usize>();
+            if count > 0 {
+                remaining.insert(place.name().to_owned(), count as u64);
+            }
+            if place.name() == "vouchers" {
+                vouchers = own;
+            }
+        }
+        reading.end();
+        Ok(remaining)
+    }
+}
+
+/// Removes what was kept of these orders.
+async fn strip(
+    resource: &'static Resource,
+    keys: &[i64],
+    transaction: &mut Transaction,
+) -> Result<u64, Error> {
+    let dialect = transaction.dialect();
+    // No address is among these fields.
+    let values = replacements(resource, "", Personal::is_of_invoices);
+    let replace = privacy::replace(resource, resource.key, keys, &values, dialect);
+    let changed = transaction.change(replace).await?;
+    transaction.execute(privacy::forget(keys, dialect)).await?;
+    Ok(changed)
+}
+
+async fn forget_texts(at_once: bool, transaction: &mut Transaction) -> Result<(), Error> {
+    for statement in privacy::forget_texts(at_once, transaction.dialect()) {
+        transaction.execute(statement).await?;
+    }
+    Ok(())
+}
+
+fn find_orders(shop: &Shop) -> Result<&'static Resource, Error> {
+    PLACES.iter().find_map(|place| place.resource(shop.registry)).ok_or(UNKNOWN)
+}
+
+/// The day until which something is kept, which has to come.
+fn day_of(text: &str) -> Result<String, Error> {
+    let refuse = |detail: &str| Err(Fault::new(FaultKind::Refused, detail).into());
+    match moment::day(text) {
+        None => refuse("keep_until must be a day, YYYY-MM-DD."),
+        Some(day) if day <= moment::now().date() => {
+            refuse("keep_until must be a day in the future.")
+        }
+        Some(day) => Ok(day.to_string()),
+    }
+}
+
+/// An address that is nobody's, and that no one else has got.
+fn nobody() -> Result<String, Error> {
+    let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
+    Ok(format!("erased-{chance:016x}@erased.invalid"))
+}
