@@ -146,7 +146,8 @@ pub fn forget(keys: &[i64], dialect: &Dialect) -> Statement {
 
 /// Some of the orders that have kept their names and addresses until today or before.
 pub fn due(today: &str) -> Rows<super::Key> {
-    const FIND: &str = "SELECT order_key AS c0 FROM shop_erasures WHERE due_on <= ? ORDER BY due_on LIMIT ?";
+    const FIND: &str =
+        "SELECT order_key AS c0 FROM shop_erasures WHERE due_on <= ? ORDER BY due_on LIMIT ?";
     let most = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
     Rows::written(FIND, vec![vec![Value::Text(today.to_owned())], vec![Value::Int(most)]])
 }
