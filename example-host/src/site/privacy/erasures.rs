@@ -132,7 +132,11 @@ impl Site {
     }
 }
 
-fn everywhere(parts: BTreeMap<String, Erased>, unknown: Vec<String>) -> ErasedEverywhere {
+fn everywhere(mut parts: BTreeMap<String, Erased>, unknown: Vec<String>) -> ErasedEverywhere {
+    for part in parts.values_mut() {
+        part.counts.retain(|_, count| *count > 0);
+        part.remaining.retain(|_, count| *count > 0);
+    }
     let mut everywhere = ErasedEverywhere::default();
     (everywhere.parts, everywhere.unknown) = (parts, unknown);
     everywhere
