@@ -72,6 +72,21 @@ impl ErasedList {
         .await
     }
 
+    /// Warns if the list has fewer persons than it had once.
+    pub(crate) async fn compare(&self, once: usize) -> Result<(), Error> {
+        let here = self.read().await?.len();
+        if here < once {
+            let file = self.path.display();
+            tracing::warn!(
+                here,
+                once,
+                "the list of erased persons is incomplete; put it to {file} and run the command `restored`, \
+                 or they are in the site again"
+            );
+        }
+        Ok(())
+    }
+
     /// Adds a person, unless the last entry about them is the same. Afterwards the entry is on the disk.
     pub(crate) async fn add(&self, person: ErasedPerson) -> Result<(), Error> {
         self.blocking(move |path| add(path, person)).await

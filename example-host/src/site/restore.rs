@@ -44,6 +44,7 @@ pub(crate) async fn restore(
             manifest.engine
         )));
     }
+    ErasedList::of(databases).compare(manifest.erased_persons).await?;
     match databases.host().path() {
         Some(file) => {
             restore_files(backup, &manifest, databases, file, secrets, libraries, actor).await?

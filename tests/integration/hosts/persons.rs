@@ -388,6 +388,20 @@ async fn a_restored_backup_brings_nobody_back() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "on a server, the list is in the same folder")]
+async fn a_restore_without_the_list_of_erased_persons_warns() {
+    let place = place();
+    place.run("privacy erase --email quinx@example.com --reason asked").await;
+    let printed = place.run("backup backups").await;
+    let target = Database::new().await;
+    let restore = place.call("restore").word(printed.trim()).env("DATABASE_URL", target.url());
+    let restored = restore.finish().await;
+    restored.succeeds();
+    let warning = "the list of erased persons is incomplete; put it to";
+    assert!(restored.err().contains(warning), "{}", restored.err());
+}
+
+#[tokio::test]
 async fn an_extension_that_is_not_loaded_is_named() {
     let place = place();
     place.run("user list").await;
