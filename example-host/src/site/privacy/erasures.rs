@@ -67,10 +67,12 @@ impl Site {
             let erased = plugin.erase_person(&erasure).await;
             let erased = erased.map_err(|source| failed(&of.name, "erase_person", source))?;
             if erased.is_refused(&erasure) {
-                // It was not so a moment ago. The parts before are erased, and a repetition does the others.
-                parts.insert(of.name.clone(), erased);
-                let unknown = counted.unknown.clone();
-                return Ok(Done { everywhere: everywhere(parts, unknown), recorded: None });
+                // It was not so a moment ago.
+                return Err(Error::Invalid(format!(
+                    "{} is not completed yet; what came before it is erased, and a repetition does the \
+                     rest",
+                    erased.open.join(", ")
+                )));
             }
             parts.insert(of.name.clone(), erased);
         }
