@@ -24,6 +24,7 @@ use crate::model::parameters;
 use crate::model::resource::{Permissions, Resource};
 use crate::privacy;
 use crate::resources::{FULFIL, MAKE_REFUNDS, REGISTRY, SERVICES};
+pub use crate::service::call::NAME;
 use crate::service::call::{self, Call, Shop};
 use crate::service::hooks::{Answer, HookFuture, Service, Special};
 use crate::service::{crud, once};
@@ -31,7 +32,6 @@ use crate::store::{self, Store};
 use crate::webhooks::{self, Sender};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::{answer, request, table};
-pub use crate::service::call::NAME;
 use routes::{Endpoint, Operation};
 use transfer::Asking;
 

@@ -225,14 +225,8 @@ impl Run<'_> {
         let (contents, _) = self.known.contents(&orders, &[], self.shop, &mut reading).await?;
         let mut vouchers = Vec::new();
         for place in PLACES {
-            let own = find::own_keys(
-                place,
-                &self.known,
-                &orders,
-                &vouchers,
-                self.shop,
-                &mut reading,
-            );
+            let own =
+                find::own_keys(place, &self.known, &orders, &vouchers, self.shop, &mut reading);
             let own = own.await?;
             let mentions = contents.iter().filter(|(of, _)| std::ptr::eq(*of, place));
             let count = own.len() + mentions.map(|(_, rows)| rows.len()).sum::<usize>();

@@ -100,7 +100,8 @@ impl Known {
             orders.keys.push(order.key);
             orders.mentions.extend([order.reference, order.email]);
         }
-        orders.kept = keys(transaction.rows(privacy::kept_orders_of(&self.hashes, self.user)).await?);
+        orders.kept =
+            keys(transaction.rows(privacy::kept_orders_of(&self.hashes, self.user)).await?);
         orders.keys.sort_unstable();
         orders.kept.sort_unstable();
         orders.open.sort_unstable();
@@ -229,7 +230,9 @@ pub(super) async fn own_keys(
 ) -> Result<Vec<i64>, Error> {
     let resource = place.resource(shop.registry).ok_or(UNKNOWN)?;
     let (by, owners) = match place.whose {
-        Whose::Order(by) if by == resource.key => return Ok([&orders.keys[..], &orders.kept].concat()),
+        Whose::Order(by) if by == resource.key => {
+            return Ok([&orders.keys[..], &orders.kept].concat());
+        }
         Whose::Order(by) => (by, &orders.keys[..]),
         Whose::Voucher(by) => (by, vouchers),
         Whose::Own(email, user) => return known.rows(resource, email, user, transaction).await,

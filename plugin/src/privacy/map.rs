@@ -67,7 +67,7 @@ pub(super) enum Fate {
 }
 
 /// All places, in the order in which people read them.
-pub const PLACES: &[Place] = &[
+pub static PLACES: &[Place] = &[
     Place {
         of: Of::Kind("orders"),
         whose: Whose::Order("shop_order_id"),

@@ -72,14 +72,7 @@ static PERSON: Resource = Resource {
 /// The removal of a person's data.
 static ERASURE: Resource = Resource {
     view: Some("privacy.erasure"),
-    list: &[
-        EMAIL.field,
-        USER.field,
-        REASON.field,
-        KEEP_UNTIL.field,
-        DRY_RUN.field,
-        FORCE.field,
-    ],
+    list: &[EMAIL.field, USER.field, REASON.field, KEEP_UNTIL.field, DRY_RUN.field, FORCE.field],
     ..PERSON
 }
 .checked();

@@ -2,7 +2,7 @@
 //! marks of fields. Independent of what belongs to whom.
 
 use super::dialect::Dialect;
-use super::row::{Rows, row};
+use super::row::{Key, Rows, row};
 use super::statement::{Builder, Statement};
 use super::write::{columns_of, delete_keys};
 use crate::model::field::{Access, Field};
@@ -37,7 +37,7 @@ pub fn orders_of(emails: &[String], user: Option<i64>) -> Rows<OrderOf> {
 }
 
 /// The orders of a person whose names and addresses an erasure has kept until a day.
-pub fn kept_orders_of(emails: &[String], user: Option<i64>) -> Rows<super::Key> {
+pub fn kept_orders_of(emails: &[String], user: Option<i64>) -> Rows<Key> {
     const FIND: &str = "SELECT order_key AS c0 FROM shop_erasures WHERE email_hash IN (?) \
         UNION SELECT order_key FROM shop_erasures WHERE user_id IN (?)";
     Rows::written(FIND, vec![texts(emails), numbers(user)])
@@ -50,7 +50,7 @@ pub fn rows_of(
     user: Option<&str>,
     emails: &[String],
     of: Option<i64>,
-) -> Rows<super::Key> {
+) -> Rows<Key> {
     let Resource { table, key, .. } = resource;
     let by_email = format!("SELECT {key} AS c0 FROM {table} WHERE {email} IN (?)");
     let (text, binds) = match user {
@@ -64,7 +64,7 @@ pub fn rows_of(
 }
 
 /// The keys of the rows that belong to these records, by the column that refers to them.
-pub fn parts_of(part: &Resource, by: &str, keys: &[i64]) -> Rows<super::Key> {
+pub fn parts_of(part: &Resource, by: &str, keys: &[i64]) -> Rows<Key> {
     let Resource { table, key, .. } = part;
     let text = format!("SELECT {key} AS c0 FROM {table} WHERE {by} IN (?)");
     Rows::written(text, vec![keys.iter().copied().map(Value::Int).collect()])
@@ -145,8 +145,9 @@ pub fn forget(keys: &[i64], dialect: &Dialect) -> Statement {
 }
 
 /// Some of the orders that have kept their names and addresses until today or before.
-pub fn due(today: &str) -> Rows<super::Key> {
-    const FIND: &str = "SELECT order_key AS c0 FROM shop_erasures WHERE due_on <= ? ORDER BY due_on LIMIT ?";
+pub fn due(today: &str) -> Rows<Key> {
+    const FIND: &str =
+        "SELECT order_key AS c0 FROM shop_erasures WHERE due_on <= ? ORDER BY due_on LIMIT ?";
     let most = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
     Rows::written(FIND, vec![vec![Value::Text(today.to_owned())], vec![Value::Int(most)]])
 }

@@ -182,9 +182,12 @@ pub(super) const IS_SHIPPABLE: Handle<bool> = flag("is_shippable").default(0).tr
 
 pub(super) const REFERENCE: Handle<String> = identifier("order_id", 64).derived().words();
 pub(super) const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
-pub(super) const USER_EMAIL: Handle<String> = email("user_email").required().personal(Personal::Contact).words();
-pub(super) const BILLING_FIRST_NAME: Handle<String> = text("billing_first_name", 255).personal(Personal::Name).words();
-pub(super) const BILLING_LAST_NAME: Handle<String> = text("billing_last_name", 255).personal(Personal::Name).words();
+pub(super) const USER_EMAIL: Handle<String> =
+    email("user_email").required().personal(Personal::Contact).words();
+pub(super) const BILLING_FIRST_NAME: Handle<String> =
+    text("billing_first_name", 255).personal(Personal::Name).words();
+pub(super) const BILLING_LAST_NAME: Handle<String> =
+    text("billing_last_name", 255).personal(Personal::Name).words();
 pub(super) const CURRENCY_CODE: Handle<String> =
     code_of("currency_code", "currencies", "currency_code", 3).derived().words();
 /// The exchange rate from the store's own currency to the order's, at the time of the order.

@@ -165,7 +165,8 @@ const CURRENCY: Handle<String> = text("currency_code", 3).read_only().words();
 const REASON: Handle<String> = text("reason", 255).personal(Personal::FreeText).words();
 /// What it is called elsewhere, such as a credit note.
 const EXTERNAL: Handle<String> = text("reference", 255).words();
-const TRANSACTION_ID: Handle<String> = text("transaction_id", 255).personal(Personal::Identifier).words();
+const TRANSACTION_ID: Handle<String> =
+    text("transaction_id", 255).personal(Personal::Identifier).words();
 /// The refund that it undoes.
 const REVERSES: Handle<i64> =
     key("reverses", "orderrefunds").nullable().snapshot().read_only().number();

@@ -52,9 +52,11 @@ pub(crate) static SHIPMENTS: Resource = Resource {
 }
 .checked();
 
-pub(super) const TRACKING_ID: Handle<String> = text("tracking_id", 255).personal(Personal::Identifier).words();
+pub(super) const TRACKING_ID: Handle<String> =
+    text("tracking_id", 255).personal(Personal::Identifier).words();
 pub(super) const CARRIER: Handle<String> = text("carrier", 255).words();
-pub(super) const TRACKING_URL: Handle<String> = web_address("tracking_url").personal(Personal::Identifier).words();
+pub(super) const TRACKING_URL: Handle<String> =
+    web_address("tracking_url").personal(Personal::Identifier).words();
 pub(super) const ITEMS: Field =
     json_list("items", &[("orderitem_id", Kind::Key("orderitems")), ("quantity", PIECES)]);
 /// A number of pieces.

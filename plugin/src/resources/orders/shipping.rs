@@ -29,7 +29,8 @@ pub(super) const ZONE: Handle<i64> = key("shipping_zone_id", ZONES.kind)
     .number();
 pub(super) const COUNTRY: Handle<i64> =
     key("shipping_country_id", COUNTRIES.kind).nullable().snapshot().number();
-pub(super) const TAX_NUMBER: Field = text("shipping_tax_number", 255).personal(Personal::Identifier);
+pub(super) const TAX_NUMBER: Field =
+    text("shipping_tax_number", 255).personal(Personal::Identifier);
 pub(super) const METHOD_NAME: Field = text("ordershipping_name", 255);
 pub(super) const METHOD_CODE: Field = identifier("ordershipping_code", 255);
 pub(super) const METHOD_TYPE: Field = text("ordershipping_type", 255);
