@@ -26,12 +26,14 @@ pub(crate) struct Mailer {
 struct Inner {
     from: Mailbox,
     delivery: Delivery,
+    /// Also with a server: the mails from before there was one are still there.
+    folder: Folder,
     metrics: Arc<Metrics>,
 }
 
 #[derive(Debug)]
 enum Delivery {
-    Folder(Folder),
+    Folder,
     Server(Server),
 }
 
@@ -44,9 +46,17 @@ impl Mailer {
     ) -> Result<Self, Error> {
         let delivery = match &settings.server {
             Some(url) => Delivery::Server(Server::new(url.clone(), settings.timeout)?),
-            None => Delivery::Folder(Folder::new(folder)),
+            None => Delivery::Folder,
         };
-        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), delivery, metrics }) })
+        let folder = Folder::new(folder);
+        Ok(Self {
+            inner: Arc::new(Inner { from: settings.from.clone(), delivery, folder, metrics }),
+        })
+    }
+
+    /// The folder in which mails are kept.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.inner.folder
     }
 
     /// Sends a mail.
@@ -61,10 +71,10 @@ impl Mailer {
     }
 
     async fn try_to_send(&self, mail: &Mail) -> Result<(), MailError> {
-        let Inner { from, delivery, .. } = &*self.inner;
+        let Inner { from, delivery, folder, .. } = &*self.inner;
         let message = message(mail, from.clone())?;
         match delivery {
-            Delivery::Folder(folder) => Ok(folder.write(&mail.id, message.formatted()).await?),
+            Delivery::Folder => Ok(folder.write(&mail.id, message.formatted()).await?),
             Delivery::Server(server) => server.send(message.envelope(), &message.formatted()).await,
         }
     }
@@ -97,6 +107,11 @@ fn message(mail: &Mail, from: Mailbox) -> Result<Message, MailError> {
         .header(ContentType::TEXT_PLAIN)
         .body(mail.text.clone())
         .map_err(|error| impossible("content", &error.to_string()))
+}
+
+/// The text of an address as it is in mails: with its domain in ASCII form.
+pub(crate) fn address_in_mails(address: &str) -> Option<String> {
+    address.parse().ok().and_then(with_ascii_domain).map(|address: Address| address.to_string())
 }
 
 /// The same address with its domain in ASCII form, which every server accepts.

@@ -15,6 +15,7 @@ use crate::base::settings::MailSettings;
 use crate::database::{Database, Engine, dump, transact};
 use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
+use crate::site::erased::ErasedList;
 use crate::site::{Libraries, Loaded, Site, file_stem, keys};
 use crate::watch::audit::Actor;
 
@@ -98,6 +99,8 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
         transact!(site.state().database(), |transaction| {
             site.record(transaction, "", "", "restore a backup").await
         })?;
+        // Once for all extensions: whatever they do then finds nobody.
+        site.erase_again().await?;
         site.run_on(occasion::RESTORED, || ()).await
     };
     let noted = noted.await;
@@ -139,6 +142,8 @@ async fn restore_files(
     let restored = async {
         let unmoved = databases.clone().moved_to(&staging);
         let loaded = load(manifest, &unmoved, secrets, libraries, actor.clone())?;
+        // Those who were erased since the backup are in the list at the final place.
+        let loaded = loaded.erased(ErasedList::of(databases));
         for part in &manifest.parts {
             for file in &part.files {
                 copy(&backup.join(file), &staging.join(place(part)))?;

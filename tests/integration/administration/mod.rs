@@ -12,6 +12,7 @@ mod browser_records;
 mod details;
 mod extensions;
 mod pages;
+mod privacy;
 mod record_forms;
 mod record_pages;
 mod sessions;
