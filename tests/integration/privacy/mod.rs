@@ -2,6 +2,8 @@
 
 mod erasing;
 mod keeping;
+mod killing;
 mod map;
 mod marked;
+mod retaining;
 mod routes;

@@ -13,7 +13,7 @@ async fn a_person_is_copied_and_erased_over_http() {
     shop.create("/orders", order).await;
     let copy =
         shop.post("/privacy/export", json!({"email": EMAIL})).send().await.expect(200).json();
-    let orders = &copy["data"]["attributes"]["webservices-shop"]["orders"];
+    let orders = &copy["data"]["attributes"]["parts"]["webservices-shop"]["orders"];
     assert_eq!(orders.as_array().unwrap().last().unwrap()["user_email"], EMAIL);
 
     let body = json!({"email": EMAIL, "reason": "asked by letter", "force": 1});
@@ -23,7 +23,7 @@ async fn a_person_is_copied_and_erased_over_http() {
     assert_eq!(part["remaining"], json!({}));
     let copy =
         shop.post("/privacy/export", json!({"email": EMAIL})).send().await.expect(200).json();
-    assert_eq!(copy["data"]["attributes"]["webservices-shop"], json!({}));
+    assert_eq!(copy["data"]["attributes"]["parts"]["webservices-shop"], json!({}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
