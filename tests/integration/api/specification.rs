@@ -39,6 +39,7 @@ fn the_table_and_the_plugin_have_the_same_resources() {
         let others = [
             "changes",
             "config",
+            "privacy",
             "exports",
             "importfaults",
             "imports",

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use plugin::model::resource::Resource;
 use plugin::model::value::Kind;
-use plugin::privacy::{IMPERSONAL, PLACES};
+use plugin::privacy::{IMPERSONAL, PLACES, table};
 use plugin::resources::REGISTRY;
 
 use super::marked::typed_columns;
 use crate::support::bare::Bare;
+use crate::support::project::root;
 
 /// Whether a column of this type has text.
 fn is_text(form: &str) -> bool {
@@ -96,4 +97,11 @@ fn the_description_has_each_place_once_with_what_it_is_for() {
     }
     let action = plugin::app::describe().actions;
     assert!(action.iter().any(|action| action.name == declared.action));
+}
+
+#[test]
+fn the_document_of_the_api_has_the_table_of_places() {
+    let document = std::fs::read_to_string(root().join("plugin/API.md")).unwrap();
+    let table = table(REGISTRY);
+    assert!(document.contains(&table), "plugin/API.md needs this table:\n{table}");
 }

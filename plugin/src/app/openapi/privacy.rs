@@ -72,7 +72,7 @@ fn copied_example() -> Value {
     })
 }
 
-const EMAIL: &str = "ada@example.com";
+const EMAIL: &str = "mia@example.com";
 
 fn unknown() -> Value {
     json!({
