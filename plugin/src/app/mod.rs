@@ -51,6 +51,9 @@ const SEND_WEBHOOKS: &str = "send_webhooks";
 const SEND_WEBHOOKS_EVERY: Duration = Duration::from_secs(30);
 /// The job that removes old attempts of webhooks.
 const SWEEP_WEBHOOKS: &str = "sweep_webhooks";
+/// The job that removes what is personal once the site keeps it no longer.
+const RETAIN: &str = "retain";
+const RETAIN_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The store's web services: the store, and the routes to it.
@@ -120,6 +123,7 @@ impl App {
                 }
                 Ok(())
             }
+            RETAIN => privacy::retain(&self.shop).await.map(drop),
             SWEEP_CHANGES => {
                 let days = self.shop.parameters.current()?.change_days;
                 self.shop.feed.forget(days).await
@@ -248,6 +252,7 @@ pub fn describe() -> Description {
         .jobs([SWEEP_KEYS, SWEEP_CHANGES, SWEEP_WEBHOOKS].map(|name| Job::new(name, SWEEP_EVERY)))
         .jobs([Job::new(SEND_WEBHOOKS, SEND_WEBHOOKS_EVERY)])
         .jobs([Job::new(SWEEP_IMPORTS, SWEEP_IMPORTS_EVERY)])
+        .jobs([Job::new(RETAIN, RETAIN_EVERY)])
         .events([Event::STOPPING, Event::SWITCHED])
         .actions([
             Action::new("store.view", "View"),

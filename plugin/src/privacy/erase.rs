@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use host_interface::{Erased, Erasure, TrailEntry};
 
+use super::erasing::{Erasing, nobody};
 use super::find::{self, Contents, Known, Orders, UNKNOWN, is_removed};
 use super::map::{PLACES, Place, Whose, replacements};
 use crate::error::{Error, Fault, FaultKind};
@@ -17,7 +18,7 @@ use crate::model::personal::Personal;
 use crate::model::resource::Resource;
 use crate::service::call::Shop;
 use crate::sql::privacy;
-use crate::store::{self, Transaction};
+use crate::store;
 
 /// Erases a person, or counts what that would change.
 ///
@@ -46,20 +47,16 @@ pub async fn erase(shop: &Shop, erasure: &Erasure) -> Result<Erased, Error> {
 /// Removes the names and addresses that were kept until today or before. Returns from how many orders.
 pub async fn erase_due(shop: &Shop) -> Result<u64, Error> {
     let today = moment::now().date().to_string();
-    let resource = find_orders(shop)?;
     let mut count = 0;
     loop {
-        let due = shop.store.rows(privacy::due(&today)).await?;
-        let due: Vec<i64> = find::keys(due);
+        let due = find::keys(shop.store.rows(privacy::due(&today)).await?);
         if due.is_empty() {
             break;
         }
         store::retry(|| async {
-            let mut transaction = shop.store.begin().await?;
-            forget_texts(true, &mut transaction).await?;
-            strip(resource, &due, &mut transaction).await?;
-            forget_texts(false, &mut transaction).await?;
-            transaction.commit().await
+            let mut erasing = Erasing::begin(shop).await?;
+            erasing.strip(&due).await?;
+            erasing.commit().await
         })
         .await?;
         count += due.len() as u64;
@@ -73,7 +70,7 @@ pub async fn erase_due(shop: &Shop) -> Result<u64, Error> {
 }
 
 /// Adds an entry to the audit trail of a host that has one.
-async fn record(shop: &Shop, entry: TrailEntry) -> Result<(), Error> {
+pub(super) async fn record(shop: &Shop, entry: TrailEntry) -> Result<(), Error> {
     match shop.host.record(&entry).await {
         Err(host_interface::Error::Unsupported(_)) => Ok(()),
         done => done.map_err(Error::from),
@@ -87,58 +84,60 @@ struct Run<'a> {
     keep_until: Option<&'a str>,
     known: Known,
     parameters: &'a Parameters,
-    /// The address that the person's orders get: no one else's, so that reports still count one customer.
+    /// The address that the person's orders get.
     nobody: String,
 }
 
 impl Run<'_> {
     /// Erases in one transaction. Returns what changed, and whether it was committed.
     async fn once(&self, contents: &Contents, seen: &[i64]) -> Result<(Erased, bool), Error> {
-        let mut transaction = self.shop.store.begin().await?;
-        let orders = self.known.orders(self.parameters, &mut transaction).await?;
+        let mut erasing = Erasing::begin(self.shop).await?;
+        let orders = self.known.orders(self.parameters, &mut erasing.transaction).await?;
         let mut erased = Erased::default();
         erased.open.clone_from(&orders.open);
-        forget_texts(true, &mut transaction).await?;
-        let (newer, _) = self.known.contents(&orders, seen, self.shop, &mut transaction).await?;
+        let newer = self.known.contents(&orders, seen, self.shop, &mut erasing.transaction).await?;
+        let found = contents.iter().chain(&newer.0);
         let mut vouchers = Vec::new();
         for place in PLACES {
             let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
             let changed = match place.whose {
                 Whose::Order(by) if by == resource.key => {
-                    self.erase_orders(resource, &orders, &mut transaction).await?
+                    self.erase_orders(resource, &orders, &mut erasing).await?
                 }
                 Whose::Order(by) => {
-                    self.replace(resource, by, &orders.keys, &mut transaction).await?
+                    let values = replacements(resource, &self.nobody, |_| true);
+                    erasing.replace(resource, by, &orders.keys, &values).await?
                 }
                 Whose::Own(email, user) => {
-                    let rows = self.known.rows(resource, email, user, &mut transaction).await?;
+                    let transaction = &mut erasing.transaction;
+                    let rows = self.known.rows(resource, email, user, transaction).await?;
                     if resource.kind == "vouchers" {
                         vouchers.clone_from(&rows);
                     }
-                    self.change(place, resource, &rows, &mut transaction).await?
+                    self.change(place, resource, &rows, &mut erasing).await?
                 }
                 Whose::Voucher(by) => {
-                    self.replace(resource, by, &vouchers, &mut transaction).await?
+                    let values = replacements(resource, &self.nobody, |_| true);
+                    erasing.replace(resource, by, &vouchers, &values).await?
                 }
                 Whose::Contents(_) => {
-                    let found = contents.iter().chain(&newer);
-                    let found = found.filter(|(of, _)| std::ptr::eq(*of, place));
+                    let found = found.clone().filter(|(of, _)| std::ptr::eq(*of, place));
                     let mut rows: Vec<i64> = found.flat_map(|(_, rows)| rows.clone()).collect();
                     rows.sort_unstable();
                     rows.dedup();
-                    self.change(place, resource, &rows, &mut transaction).await?
+                    self.change(place, resource, &rows, &mut erasing).await?
                 }
             };
             if changed > 0 {
                 erased.counts.insert(place.name().to_owned(), changed);
             }
         }
-        forget_texts(false, &mut transaction).await?;
-        transaction.ensure_open().await?;
         if self.erasure.dry_run || erased.is_refused(self.erasure) {
+            // What was counted is no answer if the transaction was rolled back half-way.
+            erasing.transaction.ensure_open().await?;
             return Ok((erased, false));
         }
-        transaction.commit().await?;
+        erasing.commit().await?;
         Ok((erased, true))
     }
 
@@ -147,40 +146,23 @@ impl Run<'_> {
         &self,
         resource: &'static Resource,
         orders: &Orders,
-        transaction: &mut Transaction,
+        erasing: &mut Erasing<'_>,
     ) -> Result<u64, Error> {
-        let mut changed = 0;
-        let now = |kind: Personal| self.keep_until.is_none() || !kind.is_of_invoices();
-        let values = replacements(resource, &self.nobody, now);
-        for keys in orders.keys.chunks(privacy::AT_ONCE) {
-            if let Some(day) = self.keep_until {
-                self.keep(keys, day, transaction).await?;
-            }
-            let replace =
-                privacy::replace(resource, resource.key, keys, &values, transaction.dialect());
-            changed += transaction.change(replace).await?;
-        }
-        for keys in orders.kept.chunks(privacy::AT_ONCE) {
-            match self.keep_until {
-                Some(day) => self.keep(keys, day, transaction).await?,
-                None => changed += strip(resource, keys, transaction).await?,
-            }
-        }
-        Ok(changed)
-    }
-
-    async fn keep(
-        &self,
-        keys: &[i64],
-        day: &str,
-        transaction: &mut Transaction,
-    ) -> Result<(), Error> {
+        let goes = |kind: Personal| self.keep_until.is_none() || !kind.is_of_invoices();
+        let values = replacements(resource, &self.nobody, goes);
+        let Some(day) = self.keep_until else {
+            let changed = erasing.replace(resource, resource.key, &orders.keys, &values).await?;
+            return Ok(changed + erasing.strip(&orders.kept).await?);
+        };
         let hash = self.known.hashes.first().map_or("", String::as_str);
-        let dialect = transaction.dialect();
-        for statement in privacy::keep_until(keys, day, hash, self.known.user, dialect) {
-            transaction.execute(statement).await?;
+        let (dialect, user) = (erasing.transaction.dialect(), self.known.user);
+        for keys in orders.keys.chunks(privacy::AT_ONCE).chain(orders.kept.chunks(privacy::AT_ONCE))
+        {
+            for statement in privacy::keep_until(keys, day, hash, user, dialect) {
+                erasing.transaction.execute(statement).await?;
+            }
         }
-        Ok(())
+        erasing.replace(resource, resource.key, &orders.keys, &values).await
     }
 
     async fn change(
@@ -188,33 +170,13 @@ impl Run<'_> {
         place: &Place,
         resource: &'static Resource,
         keys: &[i64],
-        transaction: &mut Transaction,
+        erasing: &mut Erasing<'_>,
     ) -> Result<u64, Error> {
-        if !is_removed(place) {
-            return self.replace(resource, resource.key, keys, transaction).await;
+        if is_removed(place) {
+            return erasing.remove(resource, keys).await;
         }
-        let mut changed = 0;
-        for keys in keys.chunks(privacy::AT_ONCE) {
-            let remove = privacy::remove(resource, keys, transaction.dialect());
-            changed += transaction.change(remove).await?;
-        }
-        Ok(changed)
-    }
-
-    async fn replace(
-        &self,
-        resource: &'static Resource,
-        by: &str,
-        keys: &[i64],
-        transaction: &mut Transaction,
-    ) -> Result<u64, Error> {
         let values = replacements(resource, &self.nobody, |_| true);
-        let mut changed = 0;
-        for keys in keys.chunks(privacy::AT_ONCE) {
-            let replace = privacy::replace(resource, by, keys, &values, transaction.dialect());
-            changed += transaction.change(replace).await?;
-        }
-        Ok(changed)
+        erasing.replace(resource, resource.key, keys, &values).await
     }
 
     /// Searches again for what has data of the person.
@@ -242,32 +204,6 @@ impl Run<'_> {
     }
 }
 
-/// Removes what was kept of these orders.
-async fn strip(
-    resource: &'static Resource,
-    keys: &[i64],
-    transaction: &mut Transaction,
-) -> Result<u64, Error> {
-    let dialect = transaction.dialect();
-    // No address is among these fields.
-    let values = replacements(resource, "", Personal::is_of_invoices);
-    let replace = privacy::replace(resource, resource.key, keys, &values, dialect);
-    let changed = transaction.change(replace).await?;
-    transaction.execute(privacy::forget(keys, dialect)).await?;
-    Ok(changed)
-}
-
-async fn forget_texts(at_once: bool, transaction: &mut Transaction) -> Result<(), Error> {
-    for statement in privacy::forget_texts(at_once, transaction.dialect()) {
-        transaction.execute(statement).await?;
-    }
-    Ok(())
-}
-
-fn find_orders(shop: &Shop) -> Result<&'static Resource, Error> {
-    PLACES.iter().find_map(|place| place.resource(shop.registry)).ok_or(UNKNOWN)
-}
-
 /// The day until which something is kept, which has to come.
 fn day_of(text: &str) -> Result<String, Error> {
     let refuse = |detail: &str| Err(Fault::new(FaultKind::Refused, detail).into());
@@ -278,10 +214,4 @@ fn day_of(text: &str) -> Result<String, Error> {
         }
         Some(day) => Ok(day.to_string()),
     }
-}
-
-/// An address that is nobody's, and that no one else has got.
-fn nobody() -> Result<String, Error> {
-    let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
-    Ok(format!("erased-{chance:016x}@erased.invalid"))
 }

@@ -67,14 +67,14 @@ pub(super) enum Fate {
 }
 
 /// All places, in the order in which people read them.
-pub const PLACES: &[Place] = &[
+pub static PLACES: &[Place] = &[
     Place {
         of: Of::Kind("orders"),
         whose: Whose::Order("shop_order_id"),
         fate: Fate::Replaced,
         purpose: "the contract, its delivery, and the invoice",
-        kept: "until the person is erased or the site's retention ends; names and addresses may be kept until a day, \
-            because an invoice must have them. Reference, dates, amounts, tax, country and region stay",
+        kept: "until the person is erased, a day that the erasure names, or the end of the retention; reference, \
+            dates, amounts, tax, country and region stay",
     },
     Place {
         of: Of::Kind("orderitems"),

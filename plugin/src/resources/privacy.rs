@@ -91,7 +91,8 @@ async fn export(call: &Call<'_>) -> Result<Response, Error> {
     let everything = match call.shop.host.export_person(&person).await {
         Err(host_interface::Error::Unsupported(_)) => {
             let own = privacy::export(call.shop, &person).await?;
-            format!("{{\"{NAME}\":{own}}}")
+            let person = serde_json::to_string(&person)?;
+            format!("{{\"person\":{person},\"parts\":{{\"{NAME}\":{own}}},\"unknown\":[]}}")
         }
         everything => everything.map_err(refused)?,
     };

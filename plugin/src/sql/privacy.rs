@@ -1,8 +1,10 @@
 //! SQL that finds, replaces and removes what the store has of a person. Which columns these are follows from the
 //! marks of fields. Independent of what belongs to whom.
 
+use time::PrimitiveDateTime;
+
 use super::dialect::Dialect;
-use super::row::{Rows, row};
+use super::row::{Key, Rows, row};
 use super::statement::{Builder, Statement};
 use super::write::{columns_of, delete_keys};
 use crate::model::field::{Access, Field};
@@ -37,7 +39,7 @@ pub fn orders_of(emails: &[String], user: Option<i64>) -> Rows<OrderOf> {
 }
 
 /// The orders of a person whose names and addresses an erasure has kept until a day.
-pub fn kept_orders_of(emails: &[String], user: Option<i64>) -> Rows<super::Key> {
+pub fn kept_orders_of(emails: &[String], user: Option<i64>) -> Rows<Key> {
     const FIND: &str = "SELECT order_key AS c0 FROM shop_erasures WHERE email_hash IN (?) \
         UNION SELECT order_key FROM shop_erasures WHERE user_id IN (?)";
     Rows::written(FIND, vec![texts(emails), numbers(user)])
@@ -50,7 +52,7 @@ pub fn rows_of(
     user: Option<&str>,
     emails: &[String],
     of: Option<i64>,
-) -> Rows<super::Key> {
+) -> Rows<Key> {
     let Resource { table, key, .. } = resource;
     let by_email = format!("SELECT {key} AS c0 FROM {table} WHERE {email} IN (?)");
     let (text, binds) = match user {
@@ -64,7 +66,7 @@ pub fn rows_of(
 }
 
 /// The keys of the rows that belong to these records, by the column that refers to them.
-pub fn parts_of(part: &Resource, by: &str, keys: &[i64]) -> Rows<super::Key> {
+pub fn parts_of(part: &Resource, by: &str, keys: &[i64]) -> Rows<Key> {
     let Resource { table, key, .. } = part;
     let text = format!("SELECT {key} AS c0 FROM {table} WHERE {by} IN (?)");
     Rows::written(text, vec![keys.iter().copied().map(Value::Int).collect()])
@@ -145,12 +147,98 @@ pub fn forget(keys: &[i64], dialect: &Dialect) -> Statement {
 }
 
 /// Some of the orders that have kept their names and addresses until today or before.
-pub fn due(today: &str) -> Rows<super::Key> {
+pub fn due(today: &str) -> Rows<Key> {
     const FIND: &str =
         "SELECT order_key AS c0 FROM shop_erasures WHERE due_on <= ? ORDER BY due_on LIMIT ?";
-    let most = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
-    Rows::written(FIND, vec![vec![Value::Text(today.to_owned())], vec![Value::Int(most)]])
+    Rows::written(FIND, vec![vec![Value::Text(today.to_owned())], vec![Value::Int(MOST)]])
 }
+
+row! {
+    /// An order that is old enough to lose what is personal.
+    pub struct OldOrder {
+        /// Its key.
+        pub key: i64 = "shop_order_id",
+        /// Its user, 0 for a guest.
+        pub user: i64 = "user_id",
+        /// Its address, case-folded.
+        pub email: String = "user_email_fold",
+    }
+}
+
+/// Which orders are old: those with one of these statuses, or with another one, that were made before a moment.
+#[derive(Clone, Debug)]
+pub struct Old {
+    /// The statuses.
+    pub statuses: Vec<i64>,
+    /// Whether the orders have one of them.
+    pub has_one: bool,
+    /// The moment.
+    pub before: PrimitiveDateTime,
+}
+
+/// Some of the old orders that still have what is personal, from a key on.
+pub fn old_orders(old: &Old, from: i64) -> Rows<OldOrder> {
+    let (rest, mut binds) = old.selected();
+    let text = format!("{rest} AND shop_order_id > ? ORDER BY shop_order_id LIMIT ?");
+    binds.extend([vec![Value::Int(from)], vec![Value::Int(MOST)]]);
+    Rows::select(&text, binds)
+}
+
+/// How many old orders still have what is personal.
+pub fn count_old_orders(old: &Old) -> Rows<Count> {
+    let (rest, binds) = old.selected();
+    Rows::select(&rest, binds)
+}
+
+row! {
+    /// A number of rows.
+    pub struct Count {
+        /// The number.
+        pub count: i64 = "count(*)",
+    }
+}
+
+impl Old {
+    fn selected(&self) -> (String, Vec<Vec<Value>>) {
+        let not = if self.has_one { "" } else { "NOT " };
+        let text = format!(
+            "FROM shop_orders WHERE created_on < ? AND order_state_id {not}IN (?) \
+             AND user_email_fold NOT LIKE ?"
+        );
+        // A list without members would be null, which no status is in, and none is not in.
+        let statuses = self.statuses.iter().copied().chain([0]).map(Value::Int).collect();
+        let nobody = Value::Text(format!("%{NOBODY}"));
+        (text, vec![vec![Value::Moment(self.before)], statuses, vec![nobody]])
+    }
+}
+
+/// The domain of the addresses of nobody. It is reserved, so that no mail can be sent there.
+pub const NOBODY: &str = "@erased.invalid";
+
+const UNUSED: &str = "FROM shop_addresses a LEFT JOIN shop_changes c ON c.kind = 'customers' \
+    AND c.record = a.shop_address_id WHERE coalesce(c.seq, 0) < ? \
+    AND NOT EXISTS (SELECT 1 FROM shop_orders o WHERE o.user_email_fold = a.email_fold) \
+    AND NOT EXISTS (SELECT 1 FROM shop_orders o WHERE a.user_id > 0 AND o.user_id = a.user_id)";
+
+/// Some of the addresses of customers without orders that have not changed since a place in the feed.
+pub fn unused_addresses(since: i64) -> Rows<Key> {
+    let text =
+        format!("SELECT a.shop_address_id AS c0 {UNUSED} ORDER BY a.shop_address_id LIMIT ?");
+    Rows::written(text, vec![vec![Value::Int(since)], vec![Value::Int(MOST)]])
+}
+
+/// How many there are.
+pub fn count_unused_addresses(since: i64) -> Rows<Count> {
+    Rows::select(UNUSED, vec![vec![Value::Int(since)]])
+}
+
+/// The place at which the feed of changes began: nothing is known of what changed before.
+pub fn feed_began() -> Statement {
+    Statement::fixed("SELECT began FROM shop_feed", Vec::new())
+}
+
+/// How many rows one step is about.
+const MOST: i64 = 500;
 
 /// Makes the indexes of texts remove what is deleted from them at once, or leave that to later merges, on an engine
 /// that keeps such tables: until a merge, they have the text of a record that was changed.

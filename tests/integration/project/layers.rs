@@ -122,6 +122,7 @@ const HOUSES: &[House] = &[
                 "contract",
                 "hosts",
                 "model",
+                "privacy",
                 "project",
                 "store",
             ],

@@ -42,14 +42,44 @@ pub(super) fn schemas(what: &str) -> [(String, Value); 1] {
 fn copied() -> Value {
     json!({
         "type": "object",
-        "description": "A member for each part of the site that has something of the person: the extension's \
-            name, with a member for each place.",
-        "additionalProperties": {"type": "object", "description": "What a part has, by place."},
+        "description": "Everything that the site has of the person.",
+        "required": ["person", "parts", "unknown"],
+        "properties": {
+            "person": {
+                "type": "object",
+                "description": "Who was looked for.",
+                "properties": {
+                    "email": {"type": "string", "description": "The address."},
+                    "user": {"type": "integer", "format": "int64", "description": "The id of the user."},
+                },
+            },
+            "parts": {
+                "type": "object",
+                "description": "By the name of an extension; that of the site itself is host.",
+                "additionalProperties": {"type": "object", "description": "What it has, by place."},
+            },
+            "unknown": unknown(),
+        },
     })
 }
 
 fn copied_example() -> Value {
-    json!({NAME: {PLACES[0].name(): [{"shop_order_id": 1, "user_email": "ada@example.com"}]}})
+    let order = json!({"shop_order_id": 1, "user_email": EMAIL});
+    json!({
+        "person": {"email": EMAIL},
+        "parts": {NAME: {PLACES[0].name(): [order]}},
+        "unknown": [],
+    })
+}
+
+const EMAIL: &str = "mia@example.com";
+
+fn unknown() -> Value {
+    json!({
+        "type": "array",
+        "description": "The extensions that do not declare whether they have data of persons.",
+        "items": {"type": "string", "description": "The name of an extension."},
+    })
 }
 
 fn erased() -> Value {
@@ -88,11 +118,7 @@ fn erased() -> Value {
                 "description": "By the name of an extension; that of the site itself is host.",
                 "additionalProperties": part,
             },
-            "unknown": {
-                "type": "array",
-                "description": "The extensions that do not declare whether they have data of persons.",
-                "items": {"type": "string", "description": "The name of an extension."},
-            },
+            "unknown": unknown(),
             "dry_run": {
                 "type": "integer", "enum": [0, 1], "description": "Whether it was only counted.",
             },
