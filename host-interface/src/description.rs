@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::panel::{DetailPanel, Panel};
 use crate::parameter::Parameter;
+use crate::person::Privacy;
 use crate::route::{Method, Route};
 
 /// What a plugin declares.
@@ -60,6 +61,10 @@ pub struct Description {
     /// The jobs that the host runs.
     #[serde(default)]
     pub jobs: Vec<Job>,
+    /// Where it keeps data of persons. `None` is a plugin that does not know: an administrator is told that
+    /// it may keep some. One that keeps none has a map without places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privacy: Option<Privacy>,
     /// The capabilities that it needs, see [`capability`](crate::capability). A host that lacks one of
     /// them does not serve the plugin.
     #[serde(default)]
@@ -158,6 +163,13 @@ impl Description {
     /// Declares jobs.
     pub fn jobs(mut self, jobs: impl IntoIterator<Item = Job>) -> Self {
         self.jobs.extend(jobs);
+        self
+    }
+
+    /// Declares where the plugin keeps data of persons, which [`Plugin::export_person`](crate::Plugin::export_person)
+    /// and [`Plugin::erase_person`](crate::Plugin::erase_person) then have to know.
+    pub fn privacy(mut self, privacy: Privacy) -> Self {
+        self.privacy = Some(privacy);
         self
     }
 

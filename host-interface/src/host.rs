@@ -20,6 +20,7 @@ use crate::names::fact;
 use crate::names::host as name;
 use crate::outcome::Outcome;
 use crate::panic::{Contained, attempt, catch};
+use crate::person::{ErasedEverywhere, Erasure, Person};
 use crate::progress::{Listeners, Progress, ProgressHandle, Report};
 use crate::trail::TrailEntry;
 use crate::user::{User, UserQuery};
@@ -132,6 +133,44 @@ pub trait Host: Send + Sync + 'static {
     ) -> Result<Option<String>, Error> {
         let _ = (scopes, action, asset);
         Err(Error::Unsupported("this host has no scopes".to_owned()))
+    }
+
+    /// Everything that the site keeps about a person, as the text of one JSON object: the host's own part and that of
+    /// each extension with a map of personal data, the calling one included. Who may ask is decided by the
+    /// plugin, by the permission of its [map](crate::Privacy).
+    fn export_person(
+        self: Arc<Self>,
+        person: Person,
+    ) -> impl Future<Output = Result<String, Error>> + Send {
+        let _ = person;
+        async { Err(Error::Unsupported("this host does not copy a person's data".to_owned())) }
+    }
+
+    /// Removes what the site keeps about a person: what the extensions keep first, then the host's own part. If
+    /// anything anywhere is not completed and the erasure is not forced, nothing is changed. It leaves an
+    /// entry in the audit trail. Doing it again completes what was interrupted.
+    fn erase_person(
+        self: Arc<Self>,
+        erasure: Erasure,
+    ) -> impl Future<Output = Result<ErasedEverywhere, Error>> + Send {
+        let _ = erasure;
+        async { Err(Error::Unsupported("this host does not erase a person's data".to_owned())) }
+    }
+
+    /// Erases all persons again who were erased before, for databases that were restored from an earlier time. The
+    /// number of persons.
+    fn erase_again(self: Arc<Self>) -> impl Future<Output = Result<u64, Error>> + Send {
+        async { Err(Error::Unsupported("this host does not erase a person's data".to_owned())) }
+    }
+
+    /// What stands for an e-mail address that is not kept: the same for addresses that differ only in case or in spaces
+    /// around them. Only this site can make it, so that nobody finds the address by trying.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the host's key cannot be used, [`Error::Unsupported`] if it has none.
+    fn email_hash(&self, email: &str) -> Result<String, Error> {
+        let _ = email;
+        Err(Error::Unsupported("this host does not erase a person's data".to_owned()))
     }
 
     /// Runs one of the plugin's [jobs](crate::Job) soon, without waiting for its interval. It must not
@@ -255,6 +294,43 @@ impl HostHandle {
     /// When it cannot be written, and [`Error::Unsupported`] when the host has no trail.
     pub async fn record(&self, entry: &TrailEntry) -> Result<(), Error> {
         self.call(name::RECORD, entry).await
+    }
+
+    /// Everything that the site keeps about a person, as the text of one JSON object, from the host and all
+    /// extensions with a map of personal data. The plugin has to check before that the caller has the permission
+    /// that its [map](crate::Privacy) names.
+    ///
+    /// # Errors
+    /// When something could not be read, and [`Error::Unsupported`] when the host knows nothing of it.
+    pub async fn export_person(&self, person: &Person) -> Result<String, Error> {
+        self.call(name::EXPORT_PERSON, person).await
+    }
+
+    /// Has the host remove what the site keeps about a person, the calling plugin's part included: the host calls
+    /// [`Plugin::erase_person`](crate::Plugin::erase_person) for that.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it cannot be done as asked, with the reason for people; any other error when a part
+    /// failed, after which it can be repeated; [`Error::Unsupported`] when the host knows nothing of it.
+    pub async fn erase_person(&self, erasure: &Erasure) -> Result<ErasedEverywhere, Error> {
+        self.call(name::ERASE_PERSON, erasure).await
+    }
+
+    /// Has the host erase all persons again who were erased before, after the databases were restored from an
+    /// earlier time. The number of persons.
+    ///
+    /// # Errors
+    /// When one of them could not be erased, and [`Error::Unsupported`] when the host knows nothing of it.
+    pub async fn erase_again(&self) -> Result<u64, Error> {
+        self.call(name::ERASE_AGAIN, &()).await
+    }
+
+    /// What stands for an e-mail address that is not kept, see [`Person::email_hash`].
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the host's key cannot be used, [`Error::Unsupported`] if it has none.
+    pub fn email_hash(&self, email: &str) -> Result<String, Error> {
+        self.ask(name::EMAIL_HASH, email)
     }
 
     /// Asks the host to run one of the plugin's [jobs](crate::Job) soon. Returns before it runs. During a
@@ -400,6 +476,7 @@ impl<H: Host> RawHost for Guarded<H> {
                 let Sealing { bound_to, text } = read(&input)?;
                 self.host.unseal(&bound_to, &text).map(RString::from)
             }
+            name::EMAIL_HASH => self.host.email_hash(input.as_str()).map(RString::from),
             name::MISSING_SCOPE => {
                 let Scoped { scopes, action, asset } = read(&input)?;
                 let missing = self.host.missing_scope(&scopes, &action, &asset)?;
@@ -416,6 +493,9 @@ impl<H: Host> RawHost for Guarded<H> {
             name::SEND_MAIL => answer(&input, |mail| host.send_mail(mail)),
             name::DELIVER => answer(&input, |delivery| host.deliver(delivery)),
             name::RECORD => answer(&input, |entry| host.record(entry)),
+            name::EXPORT_PERSON => answer(&input, |person| host.export_person(person)),
+            name::ERASE_PERSON => answer(&input, |erasure| host.erase_person(erasure)),
+            name::ERASE_AGAIN => answer(&input, |(): ()| host.erase_again()),
             other => failed(Error::Unsupported(format!("the host has no call {other:?}"))),
         }
     }

@@ -75,6 +75,7 @@
 //! | `mail` | a mail that a plugin sends |
 //! | `metric` | the metrics of a plugin |
 //! | `names` | the names of calls, capabilities, facts and occasions |
+//! | `person` | where a plugin keeps data of persons, and what becomes of it when one of them asks |
 //! | `panel` | panels for the first page of the administration, and about one request or record: charts and tables as data |
 //! | `parameter` | parameters: kinds, limits, and whether a value is valid |
 //! | `route` | methods, routes, patterns |
@@ -106,6 +107,7 @@ mod outcome;
 mod panel;
 mod panic;
 mod parameter;
+mod person;
 mod plugin;
 mod progress;
 mod request;
@@ -139,6 +141,7 @@ pub use panel::{
     with_separators,
 };
 pub use parameter::{Limits, Parameter, ParameterKind};
+pub use person::{Erased, ErasedEverywhere, Erasure, Person, PersonalData, Privacy};
 pub use plugin::Plugin;
 pub use progress::{Progress, ProgressHandle};
 pub use request::{Headers, Params, Request, RequestBuilder};

@@ -19,6 +19,7 @@ use crate::metric::Metric;
 use crate::names::plugin as name;
 use crate::outcome::Outcome;
 use crate::panel::{PanelContent, Subject};
+use crate::person::{Erased, Erasure, Person};
 use crate::plugin::{Copying, Detail, Named, Nothing, PluginObject, Running, Setting};
 use crate::progress::{Listeners, Progress};
 use crate::request::Request;
@@ -176,6 +177,25 @@ impl LoadedPlugin {
     /// When it could not, panicked, or has no such job.
     pub async fn job(&self, name: &str) -> Result<(), Error> {
         self.call(name::JOB, &Named { name: name.to_owned() }).await
+    }
+
+    /// Everything that the plugin keeps about a person, as the text of a JSON object by place. To be called only
+    /// for plugins with [`Description::privacy`].
+    ///
+    /// # Errors
+    /// When it could not find out, or panicked.
+    pub async fn export_person(&self, person: &Person) -> Result<String, Error> {
+        self.call(name::EXPORT_PERSON, person).await
+    }
+
+    /// Has the plugin remove what it keeps about a person. To be called only for plugins with
+    /// [`Description::privacy`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it cannot be done as asked, with the reason for people. Any other error when it
+    /// failed, or the plugin panicked.
+    pub async fn erase_person(&self, erasure: &Erasure) -> Result<Erased, Error> {
+        self.call(name::ERASE_PERSON, erasure).await
     }
 
     /// Hands a request to the plugin.

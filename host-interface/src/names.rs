@@ -18,6 +18,9 @@ pub mod capability {
     pub const SECRETS: &str = "secrets";
     /// The host has an audit trail: [`HostHandle::record`](crate::HostHandle::record).
     pub const TRAIL: &str = "trail";
+    /// The host copies and erases a person's data on the whole site:
+    /// [`HostHandle::export_person`](crate::HostHandle::export_person).
+    pub const PRIVACY: &str = "privacy";
     /// The host passes large bodies of requests on in pieces, and sends bodies of responses in pieces.
     pub const STREAMS: &str = "streams";
 }
@@ -95,6 +98,8 @@ pub(crate) mod plugin {
     pub(crate) const CHECK_PARAMETER: &str = "check_parameter";
     pub(crate) const EVENT: &str = "event";
     pub(crate) const JOB: &str = "job";
+    pub(crate) const EXPORT_PERSON: &str = "export_person";
+    pub(crate) const ERASE_PERSON: &str = "erase_person";
     pub(crate) const SHUTDOWN: &str = "shutdown";
 }
 
@@ -111,4 +116,8 @@ pub(crate) mod host {
     pub(crate) const UNSEAL: &str = "unseal";
     pub(crate) const RECORD: &str = "record";
     pub(crate) const MISSING_SCOPE: &str = "missing_scope";
+    pub(crate) const EXPORT_PERSON: &str = "export_person";
+    pub(crate) const ERASE_PERSON: &str = "erase_person";
+    pub(crate) const ERASE_AGAIN: &str = "erase_again";
+    pub(crate) const EMAIL_HASH: &str = "email_hash";
 }

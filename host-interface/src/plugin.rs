@@ -21,6 +21,7 @@ use crate::names::plugin as name;
 use crate::outcome::Outcome;
 use crate::panel::{PanelContent, Subject};
 use crate::panic::{Contained, catch};
+use crate::person::{Erased, Erasure, Person};
 use crate::progress::ProgressHandle;
 use crate::request::{Request, RequestObject};
 use crate::response::Response;
@@ -173,6 +174,29 @@ pub trait Plugin: Sized + Send + Sync + 'static {
         async move { Err(Error::Contract(format!("there is no job {name:?}"))) }
     }
 
+    /// Everything that the plugin keeps about a person, as the text of a JSON object: a member for each place
+    /// that has something. Called only for plugins with [`Description::privacy`].
+    fn export_person(
+        self: Arc<Self>,
+        person: Person,
+    ) -> impl Future<Output = Result<String, Error>> + Send {
+        let _ = person;
+        async { Err(Error::Contract("there is no map of personal data".to_owned())) }
+    }
+
+    /// Removes what the plugin keeps about a person, in one transaction, and searches for them again. Nothing is
+    /// changed by a dry run, or if something is not completed and the erasure is not forced: see
+    /// [`Erased::open`]. Doing it again is no error. Called only for plugins with [`Description::privacy`].
+    ///
+    /// [`Error::Refused`] is for an erasure that cannot be done as asked, with the reason for people.
+    fn erase_person(
+        self: Arc<Self>,
+        erasure: Erasure,
+    ) -> impl Future<Output = Result<Erased, Error>> + Send {
+        let _ = erasure;
+        async { Err(Error::Contract("there is no map of personal data".to_owned())) }
+    }
+
     /// Answers a request to a route that is not one of [`routes`](Plugin::routes), by the key that
     /// [`Request::handler`] is.
     ///
@@ -294,6 +318,8 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             }
             name::EVENT => answer(input, |event| plugin.event(event)),
             name::JOB => answer(input, |Named { name }| plugin.job(name)),
+            name::EXPORT_PERSON => answer(input, |person| plugin.export_person(person)),
+            name::ERASE_PERSON => answer(input, |erasure| plugin.erase_person(erasure)),
             name::SHUTDOWN => answer(input, |_: Nothing| async move {
                 plugin.shutdown().await;
                 Ok(())

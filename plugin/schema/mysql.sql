@@ -33,7 +33,8 @@ THEN
         AND NOT (min_out_qty, notify_qty) <=> (NEW.min_out_qty, NEW.notify_qty);
 END IF;
 
--- A ledger is only ever added to. That of a voucher goes with its voucher: a cascade fires no trigger.
+-- A ledger is only ever added to. That of a voucher goes with its voucher: a cascade fires no trigger. Its texts are
+-- replaced when a person is erased.
 CREATE TRIGGER shop_inventory_ledger_changed BEFORE UPDATE ON shop_inventory_ledger FOR EACH ROW
 SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be changed';
 
@@ -41,7 +42,14 @@ CREATE TRIGGER shop_inventory_ledger_removed BEFORE DELETE ON shop_inventory_led
 SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be removed';
 
 CREATE TRIGGER shop_voucher_ledger_changed BEFORE UPDATE ON shop_voucher_ledger FOR EACH ROW
-SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be changed';
+IF NEW.note <> '' OR NEW.reason <> 'erased'
+    OR NOT (OLD.entry_id, OLD.voucher_id, OLD.adjustment_type, OLD.amount, OLD.balance_before, OLD.balance_after,
+        OLD.user_id, OLD.created_on, OLD.token_name, OLD.request_id)
+    <=> (NEW.entry_id, NEW.voucher_id, NEW.adjustment_type, NEW.amount, NEW.balance_before, NEW.balance_after,
+        NEW.user_id, NEW.created_on, NEW.token_name, NEW.request_id)
+THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'entries of a ledger cannot be changed';
+END IF;
 
 CREATE TRIGGER shop_voucher_ledger_removed BEFORE DELETE ON shop_voucher_ledger FOR EACH ROW
 IF EXISTS (SELECT 1 FROM shop_vouchers WHERE shop_voucher_id = OLD.voucher_id) THEN

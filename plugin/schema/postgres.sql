@@ -48,7 +48,8 @@ CREATE TRIGGER shop_products_followed AFTER UPDATE OF price, min_out_qty, notify
     WHEN (NEW.variant_count > 0)
     EXECUTE FUNCTION shop_products_followed();
 
--- A ledger is only ever added to. That of a voucher goes with its voucher.
+-- A ledger is only ever added to. That of a voucher goes with its voucher, and its texts are replaced when a person is
+-- erased.
 CREATE FUNCTION shop_ledger_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'entries of a ledger can be neither changed nor removed';
@@ -67,6 +68,11 @@ CREATE TRIGGER shop_inventory_ledger_changed BEFORE UPDATE ON shop_inventory_led
 CREATE TRIGGER shop_inventory_ledger_removed BEFORE DELETE ON shop_inventory_ledger FOR EACH ROW
     EXECUTE FUNCTION shop_ledger_kept();
 CREATE TRIGGER shop_voucher_ledger_changed BEFORE UPDATE ON shop_voucher_ledger FOR EACH ROW
+    WHEN (NEW.note <> '' OR NEW.reason <> 'erased'
+        OR (OLD.entry_id, OLD.voucher_id, OLD.adjustment_type, OLD.amount, OLD.balance_before, OLD.balance_after,
+            OLD.user_id, OLD.created_on, OLD.token_name, OLD.request_id)
+        IS DISTINCT FROM (NEW.entry_id, NEW.voucher_id, NEW.adjustment_type, NEW.amount, NEW.balance_before,
+            NEW.balance_after, NEW.user_id, NEW.created_on, NEW.token_name, NEW.request_id))
     EXECUTE FUNCTION shop_ledger_kept();
 CREATE TRIGGER shop_voucher_ledger_removed BEFORE DELETE ON shop_voucher_ledger FOR EACH ROW
     EXECUTE FUNCTION shop_voucher_ledger_kept();

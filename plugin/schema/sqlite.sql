@@ -57,7 +57,8 @@ BEGIN
         AND (min_out_qty, notify_qty) IS NOT (NEW.min_out_qty, NEW.notify_qty);
 END;
 
--- A ledger is only ever added to. That of a voucher goes with its voucher.
+-- A ledger is only ever added to. That of a voucher goes with its voucher, and its texts are replaced when a person is
+-- erased.
 CREATE TRIGGER shop_inventory_ledger_changed BEFORE UPDATE ON shop_inventory_ledger
 BEGIN
     SELECT RAISE(ABORT, 'entries of a ledger cannot be changed');
@@ -67,6 +68,11 @@ BEGIN
     SELECT RAISE(ABORT, 'entries of a ledger cannot be removed');
 END;
 CREATE TRIGGER shop_voucher_ledger_changed BEFORE UPDATE ON shop_voucher_ledger
+WHEN NEW.note <> '' OR NEW.reason <> 'erased'
+    OR (OLD.entry_id, OLD.voucher_id, OLD.adjustment_type, OLD.amount, OLD.balance_before, OLD.balance_after,
+        OLD.user_id, OLD.created_on, OLD.token_name, OLD.request_id)
+    IS NOT (NEW.entry_id, NEW.voucher_id, NEW.adjustment_type, NEW.amount, NEW.balance_before, NEW.balance_after,
+        NEW.user_id, NEW.created_on, NEW.token_name, NEW.request_id)
 BEGIN
     SELECT RAISE(ABORT, 'entries of a ledger cannot be changed');
 END;

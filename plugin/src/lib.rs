@@ -44,6 +44,7 @@
 //! | [`imports`] | files of records, each written as by a request of its own, and accounted for |
 //! | [`exports`] | all records of a type as one stream |
 //! | `webhooks` | the feed of changes, delivered to addresses of other sites |
+//! | [`privacy`] | where data of persons is, its copy, and its removal |
 //! | [`reports`] | a file for each report, its query (`asked`), the calendar (`period`), the lines of each day (`days`), a page of ranked lines (`ranking`), and one computation for equal requests (`single_flight`) |
 //! | [`changes`] | the feed of changes: places, cursors, and clients that wait |
 //! | [`bulk`] | many records at once: reference data, the demo store, copies, and what is stored in two places compared and repaired |
@@ -115,6 +116,7 @@ pub mod error;
 pub mod exports;
 pub mod imports;
 pub mod model;
+pub mod privacy;
 pub mod reports;
 pub mod resources;
 pub mod service;

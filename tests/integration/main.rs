@@ -24,6 +24,7 @@ mod command_line;
 mod contract;
 mod hosts;
 mod model;
+mod privacy;
 #[cfg(engine = "sqlite")] // It reads files of the project.
 mod project;
 mod store;

@@ -9,7 +9,7 @@ use crate::site::operations::{self, Operation};
 use super::catalogue::Catalogue;
 use super::pages::{
     account, api, audit, dashboard, export, extensions, groups, import, parameters, permissions,
-    records, token, token_new, token_rotate, tokens, users, why,
+    privacy, records, token, token_new, token_rotate, tokens, users, why,
 };
 use super::paths::{ADMIN, MANAGE, Needed};
 use super::problem::Problem;
@@ -153,6 +153,18 @@ pub(super) const PAGES: &[Page] = &[
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
     Page::at("/audit/export", "administration.audit.export")
         .reads(ADMIN, |visit| Box::pin(audit::export(visit))),
+    Page::at("/privacy", "administration.privacy")
+        .in_navigation("Privacy", "privacy")
+        .offered(privacy::is_offered)
+        .reads(MANAGE, |visit| Box::pin(privacy::page(visit)))
+        .asks(MANAGE, |visit| Box::pin(privacy::find(visit))),
+    Page::at("/privacy/export", "administration.privacy.export")
+        .offered(privacy::is_offered)
+        .does(&operations::persons::EXPORT, |visit| Box::pin(privacy::export(visit))),
+    Page::at("/privacy/erase", "administration.privacy.erase")
+        .offered(privacy::is_offered)
+        .does(&operations::persons::ERASE, |visit| Box::pin(privacy::erase(visit)))
+        .confirmed(),
     Page::at("/account", "administration.account")
         .reads(MANAGE, |visit| Box::pin(account::page(visit)))
         .does(&operations::users::CHANGE_OWN_PASSWORD, |visit| {
@@ -226,7 +238,7 @@ impl Page {
         self
     }
 
-    /// A form that sends a request to the API.
+    /// A form that sends a request to the API, or only asks for something.
     const fn asks(mut self, needed: Needed, write: Write) -> Self {
         self.write = Some((needed, write));
         self
@@ -254,11 +266,12 @@ impl Page {
 mod tests {
     use super::*;
 
-    /// The pages whose forms become requests to the API.
-    const ASK_THE_API: [&str; 7] = [
+    /// The pages whose forms become requests to the API, or change nothing.
+    const ONLY_ASK: [&str; 8] = [
         "administration.api.operation",
         "administration.import",
         "administration.import.run",
+        "administration.privacy",
         "administration.records.new",
         "administration.records.edit",
         "administration.records.delete",
@@ -278,7 +291,7 @@ mod tests {
                     );
                 }
                 None => {
-                    assert!(ASK_THE_API.contains(&page.name), "{} does no operation", page.name)
+                    assert!(ONLY_ASK.contains(&page.name), "{} does no operation", page.name)
                 }
             }
         }

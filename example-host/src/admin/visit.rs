@@ -71,7 +71,7 @@ pub(crate) enum Outcome {
     Shown { recorded: Recorded, view: View },
     /// Nothing had to be changed; the browser is redirected with this message.
     Unchanged { to: String, message: String },
-    /// A request to the API was answered; nothing of the administration has changed.
+    /// A request to the API was answered, or something was looked up; nothing of the administration has changed.
     Answered(View),
     /// The API has made a change, which it records itself; the browser is redirected with this message.
     Written { to: String, message: String },

@@ -55,6 +55,15 @@ pub(crate) fn open_lock(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Opens a file to which lines are added, and creates it if it is missing.
+pub(crate) fn open_list(path: &Path) -> Result<File> {
+    let mut options = File::options();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 #[cfg(unix)]
 fn may_write(path: &Path) -> Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};

@@ -12,6 +12,7 @@ use time::PrimitiveDateTime;
 use crate::base::{moment, text, variables};
 
 use super::listing::Form;
+use super::privacy::PrivacyCommand;
 
 /// What follows the options in the help.
 pub(super) fn examples() -> String {
@@ -106,6 +107,9 @@ pub(super) enum Command {
     /// Verify or export the audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Copy or erase what the site keeps about a person.
+    #[command(subcommand)]
+    Privacy(PrivacyCommand),
     /// Back the site up while hosts serve it, into a new folder below FOLDER, and print its path.
     Backup(BackupArgs),
     /// Restore a backup to the database, which must be new: nothing is ever replaced. Clients that keep a

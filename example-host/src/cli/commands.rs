@@ -20,6 +20,7 @@ use super::arguments::{
 };
 use super::declared::Given;
 use super::operator::Operator;
+use super::privacy;
 use super::progress::Bar;
 use super::rows;
 use super::terminal::{Failure, ask_password, ask_secret, print, read_line, write};
@@ -82,6 +83,7 @@ fn name(command: &Command) -> Option<&'static str> {
         Command::Config(ConfigCommand::Set { .. }) => {
             operations::extensions::CHANGE_PARAMETERS.command
         }
+        Command::Privacy(command) => command.name(),
         Command::Copy(_) => Some("copy"),
         Command::Restore { .. } => Some("restore"),
         Command::Group(GroupCommand::List(_))
@@ -124,6 +126,7 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         }
         Command::Config(command) => config(site, command).await,
         Command::Audit(command) => audit(site, command).await,
+        Command::Privacy(command) => privacy::run(site, command).await,
         Command::Openapi => print(site.openapi()?),
     }
 }

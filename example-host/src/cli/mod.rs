@@ -7,6 +7,7 @@ mod libraries;
 mod listing;
 mod log;
 mod operator;
+mod privacy;
 mod progress;
 mod rows;
 mod serve;

@@ -208,6 +208,11 @@ impl Connection {
         self.end(|words| words.commit).await
     }
 
+    /// Takes back what the transaction has done.
+    pub(crate) async fn roll_back(mut self) -> Result<(), sqlx::Error> {
+        self.end(|words| words.rollback).await
+    }
+
     /// Commits the transaction if the work succeeded, and rolls it back otherwise.
     pub(crate) async fn finish<T>(mut self, done: Result<T, Error>) -> Result<T, Error> {
         match &done {

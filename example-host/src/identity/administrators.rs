@@ -27,6 +27,17 @@ impl Administrators {
     }
 
     /// Refuses the change that the transaction has made if it took the permission from the last
+    /// administrator, whoever asks for it.
+    pub(crate) async fn must_remain(self, transaction: &mut Connection) -> Result<(), Error> {
+        if !self.present || present(transaction).await? {
+            return Ok(());
+        }
+        Err(Error::Invalid(
+            "this is the last administrator; give core.admin to another user before".to_owned(),
+        ))
+    }
+
+    /// Refuses the change that the transaction has made if it took the permission from the last
     /// administrator, unless it is forced. Returns what the audit trail has about the change.
     pub(crate) async fn after(
         self,

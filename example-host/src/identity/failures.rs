@@ -96,6 +96,14 @@ pub(crate) fn of_session(session: SecretHash) -> Vec<Key> {
     vec![(Kind::Session, session)]
 }
 
+/// Forgets what is counted for a folded name, within a transaction.
+pub(crate) async fn forget_name(transaction: &mut Connection, name: &str) -> Result<(), Error> {
+    let statement = sql("DELETE FROM host_sign_in_failures WHERE kind = ? AND hash = ?");
+    let hash: SecretHash = Sha256::digest(name).into();
+    transaction.execute(statement.bind(Kind::Name.name()).bind(hash.as_slice())).await?;
+    Ok(())
+}
+
 /// Begins an attempt, unless it has to wait. It counts as a failure until it succeeds, so that
 /// concurrent attempts are counted too. The time is that of the database, which all hosts share.
 pub(crate) async fn begin(database: &Database, keys: &[Key]) -> Result<Begun, Error> {

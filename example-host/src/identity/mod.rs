@@ -9,6 +9,7 @@ pub(crate) mod groups;
 mod hashing;
 pub(crate) mod names;
 pub(crate) mod passwords;
+pub(crate) mod persons;
 pub(crate) mod rates;
 pub(crate) mod scopes;
 pub(crate) mod sessions;

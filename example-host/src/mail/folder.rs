@@ -3,10 +3,16 @@
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::base::error::Error;
 use crate::base::private;
 use crate::base::secret;
+
+use super::kept::{self, KeptMail};
+
+/// Whether an address is one of a person.
+pub(crate) type IsTheirs = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The folder that mails are written to.
 #[derive(Clone, Debug)]
@@ -30,6 +36,31 @@ impl Folder {
         });
         let written = writing.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         written.map_err(|error| Error::file(path, error))
+    }
+
+    /// The mails of a person, whose addresses are recognised by `is_theirs`.
+    pub(crate) async fn find(&self, is_theirs: IsTheirs) -> Result<Vec<KeptMail>, Error> {
+        let folder = self.path.clone();
+        self.blocking(move || kept::find(&folder, &*is_theirs)).await
+    }
+
+    /// Removes the mails of a person, and returns how many there were.
+    pub(crate) async fn remove(&self, is_theirs: IsTheirs) -> Result<u64, Error> {
+        let folder = self.path.clone();
+        let removed = self.blocking(move || {
+            let mails = kept::find(&folder, &*is_theirs)?;
+            kept::remove(&folder, &mails)?;
+            Ok(mails.len() as u64)
+        });
+        removed.await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|error| Err(Error::file(&self.path, std::io::Error::other(error))))
     }
 }
 

@@ -25,14 +25,10 @@ pub(crate) struct Mailer {
 #[derive(Debug)]
 struct Inner {
     from: Mailbox,
-    delivery: Delivery,
+    server: Option<Server>,
+    /// Where mails are written without a server. With one, those from before are still there.
+    folder: Folder,
     metrics: Arc<Metrics>,
-}
-
-#[derive(Debug)]
-enum Delivery {
-    Folder(Folder),
-    Server(Server),
 }
 
 impl Mailer {
@@ -42,11 +38,15 @@ impl Mailer {
         folder: PathBuf,
         metrics: Arc<Metrics>,
     ) -> Result<Self, Error> {
-        let delivery = match &settings.server {
-            Some(url) => Delivery::Server(Server::new(url.clone(), settings.timeout)?),
-            None => Delivery::Folder(Folder::new(folder)),
-        };
-        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), delivery, metrics }) })
+        let server = settings.server.as_ref();
+        let server = server.map(|url| Server::new(url.clone(), settings.timeout)).transpose()?;
+        let folder = Folder::new(folder);
+        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), server, folder, metrics }) })
+    }
+
+    /// The folder in which mails are kept.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.inner.folder
     }
 
     /// Sends a mail.
@@ -61,11 +61,11 @@ impl Mailer {
     }
 
     async fn try_to_send(&self, mail: &Mail) -> Result<(), MailError> {
-        let Inner { from, delivery, .. } = &*self.inner;
+        let Inner { from, server, folder, .. } = &*self.inner;
         let message = message(mail, from.clone())?;
-        match delivery {
-            Delivery::Folder(folder) => Ok(folder.write(&mail.id, message.formatted()).await?),
-            Delivery::Server(server) => server.send(message.envelope(), &message.formatted()).await,
+        match server {
+            None => Ok(folder.write(&mail.id, message.formatted()).await?),
+            Some(server) => server.send(message.envelope(), &message.formatted()).await,
         }
     }
 }
@@ -97,6 +97,11 @@ fn message(mail: &Mail, from: Mailbox) -> Result<Message, MailError> {
         .header(ContentType::TEXT_PLAIN)
         .body(mail.text.clone())
         .map_err(|error| impossible("content", &error.to_string()))
+}
+
+/// The text of an address as it is in mails: with its domain in ASCII form.
+pub(crate) fn address_in_mails(address: &str) -> Option<String> {
+    address.parse().ok().and_then(with_ascii_domain).map(|address: Address| address.to_string())
 }
 
 /// The same address with its domain in ASCII form, which every server accepts.

@@ -3,7 +3,9 @@
 
 mod error;
 mod folder;
+mod kept;
 mod mailer;
 mod smtp;
 
-pub(crate) use self::mailer::Mailer;
+pub(crate) use self::folder::{Folder, IsTheirs};
+pub(crate) use self::mailer::{Mailer, address_in_mails};

@@ -8,6 +8,7 @@ use once_cell::sync::OnceCell;
 use crate::base::error::Error;
 use crate::base::secret_key::SecretKey;
 
+use super::addresses::Addresses;
 use super::key_file;
 use super::sealed::{Cipher, Unopened};
 
@@ -19,7 +20,19 @@ pub(crate) struct Secrets {
     given: Option<SecretKey>,
     file: PathBuf,
     /// The key, once it was used. A file that is replaced counts from the next start on.
-    cipher: OnceCell<Cipher>,
+    in_use: OnceCell<InUse>,
+}
+
+/// The key, ready for what it is used for.
+struct InUse {
+    cipher: Cipher,
+    addresses: Addresses,
+}
+
+impl InUse {
+    fn new(key: &SecretKey) -> Self {
+        Self { cipher: Cipher::new(key), addresses: Addresses::new(key) }
+    }
 }
 
 /// Why a secret cannot be sealed or opened.
@@ -52,7 +65,7 @@ impl SecretsError {
 impl Secrets {
     /// Secrets under this key, or else under that in this file.
     pub(crate) fn new(given: Option<SecretKey>, file: PathBuf) -> Self {
-        Self { given, file, cipher: OnceCell::new() }
+        Self { given, file, in_use: OnceCell::new() }
     }
 
     /// Encrypts a secret of an owner, which is an extension, or the empty text for the host itself. Only the same
@@ -66,11 +79,8 @@ impl Secrets {
         if secret.len() > LONGEST {
             return Err(SecretsError::TooLong);
         }
-        let cipher = self.cipher.get_or_try_init(|| match &self.given {
-            Some(key) => Ok(Cipher::new(key)),
-            None => key_file::read_or_create(&self.file).map(|key| Cipher::new(&key)),
-        })?;
-        let sealed = cipher.seal(&bound(owner, purpose), secret).map_err(Error::from)?;
+        let sealed =
+            self.in_use()?.cipher.seal(&bound(owner, purpose), secret).map_err(Error::from)?;
         sealed.ok_or(SecretsError::TooLong)
     }
 
@@ -82,7 +92,7 @@ impl Secrets {
         sealed: &str,
     ) -> Result<String, SecretsError> {
         let missing = || SecretsError::NoKey(self.file.clone());
-        let cipher = self.known()?.ok_or_else(missing)?;
+        let cipher = &self.known()?.ok_or_else(missing)?.cipher;
         cipher.open(&bound(owner, purpose), sealed).map_err(|unopened| match unopened {
             Unopened::OtherKey(made) => {
                 SecretsError::OtherKey { made, here: cipher.id().to_owned() }
@@ -91,9 +101,15 @@ impl Secrets {
         })
     }
 
+    /// What stands for an e-mail address that is not kept. The same for addresses that differ only in case or in
+    /// spaces around them. The first use reads the key from its file.
+    pub(crate) fn hash_of_address(&self, address: &str) -> Result<String, Error> {
+        Ok(self.in_use()?.addresses.hash(address))
+    }
+
     /// The id of the key; `None` if there is no key yet.
     pub(crate) fn key_id(&self) -> Result<Option<&str>, Error> {
-        Ok(self.known()?.map(Cipher::id))
+        Ok(self.known()?.map(|key| key.cipher.id()))
     }
 
     /// Where the key is kept; `None` if it was given.
@@ -101,15 +117,23 @@ impl Secrets {
         self.given.is_none().then_some(&self.file)
     }
 
-    fn known(&self) -> Result<Option<&Cipher>, Error> {
-        if let Some(cipher) = self.cipher.get() {
-            return Ok(Some(cipher));
+    /// The key, which is created if there is none.
+    fn in_use(&self) -> Result<&InUse, Error> {
+        self.in_use.get_or_try_init(|| match &self.given {
+            Some(key) => Ok(InUse::new(key)),
+            None => key_file::read_or_create(&self.file).map(|key| InUse::new(&key)),
+        })
+    }
+
+    fn known(&self) -> Result<Option<&InUse>, Error> {
+        if let Some(key) = self.in_use.get() {
+            return Ok(Some(key));
         }
         let key = match &self.given {
             Some(key) => Some(key.clone()),
             None => key_file::read(&self.file)?,
         };
-        Ok(key.map(|key| self.cipher.get_or_init(|| Cipher::new(&key))))
+        Ok(key.map(|key| self.in_use.get_or_init(|| InUse::new(&key))))
     }
 }
 

@@ -5,12 +5,15 @@ pub(crate) mod backup;
 mod claims;
 pub(crate) mod commands;
 pub(crate) mod copy;
+mod erased;
 mod events;
 pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 mod libraries;
 pub(crate) mod operations;
+mod persons;
+pub(crate) mod privacy;
 pub(crate) mod quickstart;
 mod reminders;
 pub(crate) mod restore;
@@ -25,8 +28,8 @@ pub(crate) use unserved::Unserved;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use host_interface::{Description, Environment, LoadedPlugin, capability};
@@ -44,7 +47,9 @@ use crate::extensions::commands::{self as declared, DeclaredCommand};
 use crate::extensions::registry;
 use crate::mail::Mailer;
 use crate::secrets::Secrets;
+use crate::site::erased::ErasedList;
 use crate::site::events::Listener;
+use crate::site::persons::Persons;
 use crate::site::services::{Services, Shared};
 use crate::site::state::State;
 use crate::site::storage::Storage;
@@ -57,7 +62,7 @@ use crate::watch::traffic::Traffic;
 pub(crate) const BASE_PATH: &str = "/api/index.php";
 
 /// What plugins may rely on, beside what `host-service` offers.
-const OFFERED: [&str; 7] = [
+const OFFERED: [&str; 8] = [
     capability::MAIL,
     capability::USERS,
     capability::EVENTS,
@@ -65,6 +70,7 @@ const OFFERED: [&str; 7] = [
     capability::DELIVER,
     capability::SECRETS,
     capability::TRAIL,
+    capability::PRIVACY,
 ];
 
 /// The time limit for the plugins to shut down after a command.
@@ -95,6 +101,8 @@ struct Inner {
     libraries: Vec<LibraryEntry>,
     unserved: Vec<Unserved>,
     mailer: Mailer,
+    secrets: Arc<Secrets>,
+    erased: ErasedList,
     token_lifetime: Option<Duration>,
     closed: AtomicBool,
 }
@@ -175,6 +183,7 @@ impl Site {
             token_lifetime: None,
             deliver_to: Vec::new(),
             secrets: Arc::new(keys::secrets(databases, None)),
+            erased: ErasedList::of(databases),
         })
     }
 
@@ -248,6 +257,21 @@ impl Site {
         reminders::follow(self.state().database(), &self.inner.mailer).await;
     }
 
+    /// What delivers mails.
+    pub(crate) fn mailer(&self) -> &Mailer {
+        &self.inner.mailer
+    }
+
+    /// The secrets, with whose key addresses are hashed.
+    pub(crate) fn secrets(&self) -> &Arc<Secrets> {
+        &self.inner.secrets
+    }
+
+    /// The list of the persons who were erased.
+    pub(crate) fn erased(&self) -> &ErasedList {
+        &self.inner.erased
+    }
+
     /// The files and the size of the database.
     pub(crate) fn storage(&self) -> &Storage {
         &self.inner.storage
@@ -315,6 +339,7 @@ pub struct Loaded {
     token_lifetime: Option<Duration>,
     deliver_to: Vec<IpNet>,
     secrets: Arc<Secrets>,
+    erased: ErasedList,
 }
 
 impl Loaded {
@@ -350,6 +375,11 @@ impl Loaded {
         Self { secrets: Arc::clone(secrets), ..self }
     }
 
+    /// The same with this list of the persons who were erased, which may be elsewhere than beside the database.
+    pub(crate) fn erased(self, erased: ErasedList) -> Self {
+        Self { erased, ..self }
+    }
+
     /// Opens the site, see [`Site::open`].
     ///
     /// # Errors
@@ -367,6 +397,7 @@ impl Loaded {
             token_lifetime,
             deliver_to,
             secrets,
+            erased,
         } = self;
         let url = databases.host();
         let names = created.iter().map(|created| created.extension.name());
@@ -378,6 +409,7 @@ impl Loaded {
         // Only one process at a time may install.
         let mut start = database.start(url).await?;
         let sender = Sender::new(deliver_to, Arc::clone(&metrics));
+        let opened: Arc<OnceLock<Weak<dyn Persons>>> = Arc::default();
         let installed = start.run(async {
             refuse_unfinished_copy(&database, url).await?;
             if are_default {
@@ -385,28 +417,32 @@ impl Loaded {
                 libraries::refuse_to_add(&database, names).await?;
             }
             let state = state_of(database, &created);
-            let shared = Shared { state, sender, secrets };
+            let (secrets, site) = (Arc::clone(&secrets), Arc::clone(&opened));
+            let shared = Shared { state, sender, secrets, site };
             install(shared, &databases, created, failures, actor.as_deref()).await
         });
         let installed = installed.await;
         // The lock is released also if the start failed, so that waiting starts continue.
         start.end().await;
         let (state, extensions, failures) = installed?;
-        Ok(Site {
-            actor,
-            inner: Arc::new(Inner {
-                state,
-                metrics,
-                traffic: Traffic::default(),
-                storage,
-                extensions,
-                libraries,
-                unserved: failures.logged(),
-                mailer,
-                token_lifetime,
-                closed: AtomicBool::new(false),
-            }),
-        })
+        let inner = Arc::new(Inner {
+            state,
+            metrics,
+            traffic: Traffic::default(),
+            storage,
+            extensions,
+            libraries,
+            unserved: failures.logged(),
+            mailer,
+            secrets,
+            erased,
+            token_lifetime,
+            closed: AtomicBool::new(false),
+        });
+        let as_persons: Arc<dyn Persons> = inner.clone();
+        // It is opened once, so that nothing else is there.
+        let _ = opened.set(Arc::downgrade(&as_persons));
+        Ok(Site { actor, inner })
     }
 }
 

@@ -10,11 +10,12 @@ use host_interface::occasion;
 use crate::base::database_url::{DatabaseUrl, Kind};
 use crate::base::databases::Databases;
 use crate::base::error::Error;
-use crate::base::private;
 use crate::base::settings::MailSettings;
+use crate::base::{moment, private};
 use crate::database::{Database, Engine, dump, transact};
 use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
+use crate::site::erased::ErasedList;
 use crate::site::{Libraries, Loaded, Site, file_stem, keys};
 use crate::watch::audit::Actor;
 
@@ -43,6 +44,7 @@ pub(crate) async fn restore(
             manifest.engine
         )));
     }
+    ErasedList::of(databases).compare(manifest.erased_persons).await?;
     match databases.host().path() {
         Some(file) => {
             restore_files(backup, &manifest, databases, file, secrets, libraries, actor).await?
@@ -90,6 +92,12 @@ fn load(
     }
 }
 
+/// The list, at the final place, of those who were erased since the backup.
+fn erased_since(manifest: &Manifest, databases: &Databases) -> ErasedList {
+    let begun_on = manifest.begun_on.as_deref().and_then(moment::parse);
+    ErasedList::of(databases).restored_from(begun_on)
+}
+
 /// Records in the restored site that it was restored, and lets its extensions know.
 async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
     let site = loaded.open().await?;
@@ -98,6 +106,8 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
         transact!(site.state().database(), |transaction| {
             site.record(transaction, "", "", "restore a backup").await
         })?;
+        // Once for all extensions: whatever they do then finds nobody.
+        site.erase_again().await?;
         site.run_on(occasion::RESTORED, || ()).await
     };
     let noted = noted.await;
@@ -139,6 +149,7 @@ async fn restore_files(
     let restored = async {
         let unmoved = databases.clone().moved_to(&staging);
         let loaded = load(manifest, &unmoved, secrets, libraries, actor.clone())?;
+        let loaded = loaded.erased(erased_since(manifest, databases));
         for part in &manifest.parts {
             for file in &part.files {
                 copy(&backup.join(file), &staging.join(place(part)))?;
@@ -188,6 +199,7 @@ async fn restore_dumps(
     actor: Actor,
 ) -> Result<(), Error> {
     let loaded = load(manifest, databases, secrets, libraries, actor.clone())?;
+    let loaded = loaded.erased(erased_since(manifest, databases));
     let mut parts = Vec::new();
     for part in &manifest.parts {
         let url = match &part.extension {

@@ -2,22 +2,23 @@
 //! memory; users are looked up, and mails and requests sent, on the host's own runtime.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use host_interface::{
-    Caller, Delivered, Delivery, Error, Host, Level, LogRecord, Mail, TrailEntry, User, UserQuery,
+    Caller, Delivered, Delivery, ErasedEverywhere, Erasure, Error, Host, Level, LogRecord, Mail,
+    Person, TrailEntry, User, UserQuery,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::base::text::fold;
-use crate::base::text::one_line;
+use crate::base::text::{fold, one_line, without_addresses};
 use crate::database::{row, select, sql, transact};
 use crate::deliver::Sender;
 use crate::extensions::jobs::{self, JobKey};
 use crate::identity::scopes::Uncovered;
 use crate::mail::Mailer;
 use crate::secrets::{Secrets, SecretsError};
+use crate::site::persons::Persons;
 use crate::site::state::State;
 use crate::watch::audit::{Actor, Record};
 
@@ -32,11 +33,19 @@ pub(crate) struct Services {
 }
 
 /// What the services of all plugins of a site share.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) state: Arc<State>,
     pub(crate) sender: Sender,
     pub(crate) secrets: Arc<Secrets>,
+    /// The site as a whole, once it is open. Weak, because the site refers to its plugins.
+    pub(crate) site: Arc<OnceLock<Weak<dyn Persons>>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -74,6 +83,14 @@ impl Services {
 
     fn linked(&self) -> Result<&Link, Error> {
         self.link.get().ok_or_else(|| Error::failed("the site is not open yet"))
+    }
+
+    /// The site as a whole, and the extension that asks it.
+    fn persons(&self) -> Result<(Arc<dyn Persons>, String), Error> {
+        let Link { shared, extension } = self.linked()?;
+        let site = shared.site.get().and_then(Weak::upgrade);
+        let site = site.ok_or_else(|| Error::failed("the site is not open"))?;
+        Ok((site, extension.clone()))
     }
 
     /// Runs work on the host's runtime for a caller on another one.
@@ -143,7 +160,8 @@ impl Host for Services {
             mailer.send(&mail).await.map_err(|error| {
                 let refused = error.is_permanent();
                 let error = one_line(error);
-                tracing::warn!(error, refused, mail = mail.id, "a mail was not sent");
+                let logged = without_addresses(&error);
+                tracing::warn!(error = logged, refused, mail = mail.id, "a mail was not sent");
                 if refused { Error::Refused(error) } else { Error::Failed(error) }
             })
         })
@@ -189,6 +207,27 @@ impl Host for Services {
             })
         })
         .await
+    }
+
+    async fn export_person(self: Arc<Self>, person: Person) -> Result<String, Error> {
+        let (site, extension) = self.persons()?;
+        self.run(site.export(extension, person)).await
+    }
+
+    /// It is completed even if the plugin does not wait for it any more.
+    async fn erase_person(self: Arc<Self>, erasure: Erasure) -> Result<ErasedEverywhere, Error> {
+        let (site, extension) = self.persons()?;
+        self.run(site.erase(extension, erasure)).await
+    }
+
+    async fn erase_again(self: Arc<Self>) -> Result<u64, Error> {
+        let (site, extension) = self.persons()?;
+        self.run(site.erase_again(extension)).await
+    }
+
+    fn email_hash(&self, email: &str) -> Result<String, Error> {
+        let Link { shared, extension } = self.linked()?;
+        shared.secrets.hash_of_address(email).map_err(|error| unusable(extension, error.into()))
     }
 
     fn missing_scope(

@@ -1,13 +1,14 @@
 //! The commands of the store for the operators of a site: what is declared to the host, and what each does.
 //! Knows nothing of how a host offers them.
 
-use host_interface::{Command, CommandOutput, ProgressHandle, occasion};
+use host_interface::{Command, CommandOutput, Parameter, ParameterKind, ProgressHandle, occasion};
 use serde_json::{Map, Value};
 
 use super::transfer::{self, Asking};
 use crate::bulk::demo;
 use crate::bulk::maintenance::{self, Difference};
 use crate::error::{Error, chain};
+use crate::privacy::{self, Retained};
 use crate::service::call::Shop;
 use crate::store::Store;
 
@@ -16,13 +17,17 @@ const EXPORT: &str = "export";
 const DEMO: &str = "demo";
 const CHECK: &str = "check";
 const RECOUNT: &str = "recount";
+const RETAIN: &str = "retain";
 const RESTORED: &str = "restored";
+
+/// The option that only counts.
+const DRY_RUN: &str = "dry_run";
 
 /// The members of a [`Difference`] as operators and their programs read them.
 const DIFFERENCE: [&str; 5] = ["table", "key", "column", "stored", "counted"];
 
 /// The commands.
-pub(super) fn declared() -> [Command; 6] {
+pub(super) fn declared() -> [Command; 7] {
     [
         Command::new(
             IMPORT,
@@ -56,6 +61,14 @@ pub(super) fn declared() -> [Command; 6] {
         )
         .columns(DIFFERENCE)
         .recorded("correct counts and sums"),
+        Command::new(
+            RETAIN,
+            "Remove what is personal once the site keeps it no longer, as the parameters retention_* say: what \
+             a host does once a day. Prints how many orders and customers these were.",
+        )
+        .options([Parameter::new(DRY_RUN, ParameterKind::Flag, 0, "Only count.")])
+        .columns(["what", "records"])
+        .recorded("remove what is kept no longer"),
         Command::new(
             RESTORED,
             "Note that the databases were restored by other means than `restore`, before hosts serve \
@@ -92,7 +105,24 @@ pub(super) async fn run(
         }
         RESTORED => {
             shop.store.renew_feed().await?;
-            Ok(CommandOutput::new())
+            // A backup brings back what was erased since.
+            match shop.host.erase_again().await {
+                Ok(0) | Err(host_interface::Error::Unsupported(_)) => Ok(CommandOutput::new()),
+                Ok(persons) => {
+                    let line = format!("erased again: {persons} persons");
+                    Ok(CommandOutput::new().line(line))
+                }
+                Err(error) => Err(error.into()),
+            }
+        }
+        RETAIN => {
+            let dry_run = options.get(DRY_RUN).and_then(Value::as_i64) == Some(1);
+            let retained = if dry_run {
+                privacy::count_retained(shop).await?
+            } else {
+                privacy::retain(shop).await?
+            };
+            Ok(removed(retained))
         }
         _ => Err(Error::Contract("the host asked for a command that was never declared")),
     }
@@ -136,6 +166,19 @@ async fn recount(store: &Store, progress: &ProgressHandle) -> Result<CommandOutp
         "the differences below remain, because they cannot be corrected from other records: {}",
         lines.join("; ")
     )))
+}
+
+fn removed(retained: Retained) -> CommandOutput {
+    let Retained { closed, open, customers, due } = retained;
+    let counts = [
+        ("closed orders", closed),
+        ("other orders", open),
+        ("customers without orders", customers),
+        ("orders whose names were kept until a day", due),
+    ];
+    counts.into_iter().fold(CommandOutput::new(), |output, (what, records)| {
+        output.row([Value::from(what), Value::from(records)])
+    })
 }
 
 fn listed(output: CommandOutput, found: &Difference) -> CommandOutput {

@@ -22,7 +22,9 @@ use crate::error::Error;
 use crate::imports;
 use crate::model::parameters;
 use crate::model::resource::{Permissions, Resource};
+use crate::privacy;
 use crate::resources::{FULFIL, MAKE_REFUNDS, REGISTRY, SERVICES};
+pub use crate::service::call::NAME;
 use crate::service::call::{self, Call, Shop};
 use crate::service::hooks::{Answer, HookFuture, Service, Special};
 use crate::service::{crud, once};
@@ -33,8 +35,6 @@ use crate::wire::{answer, request, table};
 use routes::{Endpoint, Operation};
 use transfer::Asking;
 
-/// The extension's name on a site.
-pub const NAME: &str = "webservices-shop";
 /// The path of the store below the host's entry point.
 pub const PREFIX: &str = "v1/shop";
 
@@ -51,6 +51,9 @@ const SEND_WEBHOOKS: &str = "send_webhooks";
 const SEND_WEBHOOKS_EVERY: Duration = Duration::from_secs(30);
 /// The job that removes old attempts of webhooks.
 const SWEEP_WEBHOOKS: &str = "sweep_webhooks";
+/// The job that removes what is personal once the site keeps it no longer.
+const RETAIN: &str = "retain";
+const RETAIN_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The store's web services: the store, and the routes to it.
@@ -120,6 +123,7 @@ impl App {
                 }
                 Ok(())
             }
+            RETAIN => privacy::retain(&self.shop).await.map(drop),
             SWEEP_CHANGES => {
                 let days = self.shop.parameters.current()?.change_days;
                 self.shop.feed.forget(days).await
@@ -240,6 +244,7 @@ pub fn describe() -> Description {
         .media_type(MEDIA_TYPE)
         .sample_path(format!("{PREFIX}/manufacturers"))
         .routes(routes)
+        .privacy(privacy::declared(REGISTRY))
         .parameters(parameters::declared())
         .commands(commands::declared())
         .panels(panels::declared())
@@ -247,6 +252,7 @@ pub fn describe() -> Description {
         .jobs([SWEEP_KEYS, SWEEP_CHANGES, SWEEP_WEBHOOKS].map(|name| Job::new(name, SWEEP_EVERY)))
         .jobs([Job::new(SEND_WEBHOOKS, SEND_WEBHOOKS_EVERY)])
         .jobs([Job::new(SWEEP_IMPORTS, SWEEP_IMPORTS_EVERY)])
+        .jobs([Job::new(RETAIN, RETAIN_EVERY)])
         .events([Event::STOPPING, Event::SWITCHED])
         .actions([
             Action::new("store.view", "View"),
@@ -255,8 +261,10 @@ pub fn describe() -> Description {
             Action::new("store.delete", "Delete"),
             Action::new(FULFIL, "Fulfil"),
             Action::new(MAKE_REFUNDS, "Refund"),
+            Action::new(privacy::ACTION, "Personal data"),
         ])
         .assets([Asset::new("com_shop", "root", "Store")])
+        .assets([Asset::new(privacy::ASSET, "com_shop", "Personal data")])
         .assets(governed.map(asset))
         .grants([
             Grant::new("Manager", "store.view", "com_shop"),
@@ -264,6 +272,7 @@ pub fn describe() -> Description {
             Grant::new("Manager", "store.edit", "com_shop"),
             Grant::new("Administrator", "store.delete", "com_shop"),
             Grant::new("Administrator", MAKE_REFUNDS, "com_shop.orders"),
+            Grant::new("Administrator", privacy::ACTION, privacy::ASSET),
             Grant::new("Administrator", "store.view", "com_shop.config"),
         ])
 }

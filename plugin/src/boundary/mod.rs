@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    CommandOutput, Description, Environment, Event, HostHandle, Method, Metric, PanelContent,
-    Plugin, ProgressHandle, Request, Response, Subject,
+    CommandOutput, Description, Environment, Erased, Erasure, Event, HostHandle, Method, Metric,
+    PanelContent, Person, Plugin, ProgressHandle, Request, Response, Subject,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -27,6 +27,7 @@ use tokio::task::JoinHandle;
 use crate::app::{self, App, NAME, describe};
 use crate::bulk::{copy, reference};
 use crate::error::{Error, chain};
+use crate::privacy;
 use crate::service::settings;
 use crate::store::Store;
 use crate::wire::answer;
@@ -153,6 +154,20 @@ impl Plugin for ShopPlugin {
             copied
         })
         .await
+    }
+
+    async fn export_person(
+        self: Arc<Self>,
+        person: Person,
+    ) -> Result<String, host_interface::Error> {
+        self.run(|app| async move { privacy::export(&app.shop, &person).await }).await
+    }
+
+    async fn erase_person(
+        self: Arc<Self>,
+        erasure: Erasure,
+    ) -> Result<Erased, host_interface::Error> {
+        self.run(|app| async move { privacy::erase(&app.shop, &erasure).await }).await
     }
 
     async fn event(self: Arc<Self>, event: Event) -> Result<(), host_interface::Error> {

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 20;
 const REPORT_EVERY: u64 = 500;
 
 /// Tables without a resource, which are copied after those with one.
-const OTHERS: [Copied; 8] = [
+const OTHERS: [Copied; 9] = [
     Copied::new("shop_mails", "shop_mail_id", "mails"),
     Copied::new("shop_keys", "shop_key_id", "idempotency keys"),
     Copied { key: None, ..Copied::new("shop_webhook_places", "webhook_id", "places of webhooks") },
@@ -41,6 +41,7 @@ const OTHERS: [Copied; 8] = [
         order: "webhook_id, kind, record",
         ..Copied::new("shop_webhook_retries", "webhook_id", "failed events of webhooks")
     },
+    Copied { key: None, ..Copied::new("shop_erasures", "order_key", "names kept until a day") },
     // A table of one row, whose key is always the same.
     Copied { key: None, ..Copied::new("shop_meta", "one", "record of the store itself") },
     Copied { key: None, ..Copied::new("shop_feed", "one", "feed of changes") },

@@ -6,6 +6,7 @@ use std::ops::Deref;
 
 use time::PrimitiveDateTime;
 
+use super::personal::Personal;
 use super::value::{Form, Kind, MAX_AMOUNT, Value};
 
 /// A field and its fault, as a sentence for the client.
@@ -47,6 +48,8 @@ pub struct Field {
     /// The join that it comes from: alias and column. `None` means the resource's own column of the
     /// field's name.
     pub joined: Option<(&'static str, &'static str)>,
+    /// The kind of a person's data that it has, if it has such.
+    pub personal: Option<Personal>,
 }
 
 /// The relationship of a field that holds a key.
@@ -257,6 +260,7 @@ impl Field {
             computed: None,
             relation: None,
             joined: None,
+            personal: None,
         }
     }
 
@@ -349,6 +353,12 @@ impl Field {
     pub const fn joined(mut self, alias: &'static str, column: &'static str) -> Self {
         self.joined = Some((alias, column));
         self.access = Access::ReadOnly;
+        self
+    }
+
+    /// It has data of persons, of this kind.
+    pub const fn personal(mut self, kind: Personal) -> Self {
+        self.personal = Some(kind);
         self
     }
 

@@ -7,6 +7,7 @@ pub mod meta;
 pub mod moment;
 pub mod options;
 pub mod parameters;
+pub mod personal;
 pub mod presentation;
 pub mod question;
 pub mod record;

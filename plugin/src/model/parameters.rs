@@ -127,6 +127,12 @@ pub struct Parameters {
     pub change_days: i64,
     /// How many lines of an import are written in one transaction at most.
     pub import_lines: i64,
+    /// After how many months orders with one of the closed statuses lose what is personal; 0 is never.
+    pub retention_closed_months: i64,
+    /// The same of orders with any other status.
+    pub retention_open_months: i64,
+    /// After how many months addresses of customers without orders are removed; 0 is never.
+    pub retention_customers_months: i64,
     /// All parameters with their values, as clients see them: without the values of secrets.
     #[serde(skip)]
     pub all: serde_json::Map<String, serde_json::Value>,
@@ -293,7 +299,26 @@ pub fn declared() -> Vec<Parameter> {
         )
         .at_least(1)
         .at_most(10_000),
+        months(
+            "retention_closed_months",
+            "After how many months orders with a status of closed_statuses lose what is personal; 0 is \
+             never. References, amounts and tax stay.",
+        ),
+        months(
+            "retention_open_months",
+            "After how many months orders with any other status lose what is personal; 0 is never.",
+        ),
+        months(
+            "retention_customers_months",
+            "After how many months without a change the addresses of customers who have no orders are \
+             removed; 0 is never.",
+        ),
     ]
+}
+
+/// A number of months, which is off unless the site sets it.
+fn months(name: &str, description: &str) -> Parameter {
+    Parameter::new(name, ParameterKind::Integer, 0, description).at_least(0).at_most(1_200)
 }
 
 #[cfg(test)]

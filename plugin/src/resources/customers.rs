@@ -3,6 +3,7 @@
 
 use crate::model::field::{Field, choice, email, key, text, user};
 use crate::model::kept;
+use crate::model::personal::Personal;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Join, Nested, Resource, Storage, filter, index, search};
 
@@ -64,20 +65,20 @@ static ADDRESS: Resource = Resource {
     ..Resource::CRUD
 };
 
-const USER_ID: Field = user("user_id");
-const FIRST_NAME: Field = text("first_name", 255).required();
-const LAST_NAME: Field = text("last_name", 255).required();
-const EMAIL: Field = email("email").required();
-const CITY: Field = text("city", 255);
+const USER_ID: Field = user("user_id").personal(Personal::Identifier);
+const FIRST_NAME: Field = text("first_name", 255).required().personal(Personal::Name);
+const LAST_NAME: Field = text("last_name", 255).required().personal(Personal::Name);
+const EMAIL: Field = email("email").required().personal(Personal::Contact);
+const CITY: Field = text("city", 255).personal(Personal::Address);
 const COUNTRY_NAME: Field = text("country_name", 255).joined("c", "country_name");
 const ZONE_NAME: Field = text("zone_name", 255).joined("z", "zone_name");
-const PHONE_1: Field = text("phone_1", 255);
-const COMPANY: Field = text("company", 255);
+const PHONE_1: Field = text("phone_1", 255).personal(Personal::Contact);
+const COMPANY: Field = text("company", 255).personal(Personal::Name);
 const TYPE: Field = choice("type", &["billing", "shipping"]);
-const ADDRESS_1: Field = text("address_1", 255);
-const ADDRESS_2: Field = text("address_2", 255);
-const ZIP: Field = text("zip", 255);
+const ADDRESS_1: Field = text("address_1", 255).personal(Personal::Address);
+const ADDRESS_2: Field = text("address_2", 255).personal(Personal::Address);
+const ZIP: Field = text("zip", 255).personal(Personal::Address);
 const ZONE_ID: Field = key("zone_id", "zones").nullable().within("country_id");
 const COUNTRY_ID: Field = key("country_id", "countries").nullable();
-const PHONE_2: Field = text("phone_2", 255);
-const TAX_NUMBER: Field = text("tax_number", 255);
+const PHONE_2: Field = text("phone_2", 255).personal(Personal::Contact);
+const TAX_NUMBER: Field = text("tax_number", 255).personal(Personal::Identifier);

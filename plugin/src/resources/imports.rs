@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::imports::{DONE, INTERRUPTED, RUNNING};
 use crate::model::field::{choice, count, created_on, flag, json_list, moment, text, user};
+use crate::model::personal::Personal;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::question::Condition;
 use crate::model::resource::{Nested, Order, Permissions, Resource};
@@ -78,8 +79,8 @@ static FAULTS: Resource = Resource {
         // Not a relationship: who may see an import depends on its type.
         count("import_id"),
         count("line"),
-        text("record_key", 255),
-        json_list("errors", ERRORS),
+        text("record_key", 255).personal(Personal::Identifier),
+        json_list("errors", ERRORS).personal(Personal::FreeText),
     ],
     hidden: &[text(RECORD_TYPE, 64).read_only()],
     crud: false,

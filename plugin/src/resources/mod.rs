@@ -31,6 +31,7 @@ mod manufacturers;
 mod methods;
 mod orders;
 mod orderstatuses;
+mod privacy;
 pub(crate) mod products;
 mod reports;
 mod stockmovements;
@@ -72,6 +73,7 @@ const ALL: &[Service] = &[
     orders::SERVICE,
     orderstatuses::SERVICE,
     Service::of(&methods::PAYMENTMETHODS),
+    privacy::SERVICE,
     products::SERVICE,
     reports::SERVICE,
     orders::SHIPMENT_SERVICE,

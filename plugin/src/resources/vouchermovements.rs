@@ -2,6 +2,7 @@
 //! voucher.
 
 use crate::model::field::{Handle, choice, created_on, int, money, signed_money, text, user};
+use crate::model::personal::Personal;
 use crate::model::presentation::Presentation;
 use crate::model::resource::{Nested, Order, Permissions, Resource};
 
@@ -40,5 +41,6 @@ pub(crate) static VOUCHERMOVEMENTS: Resource = Resource {
 
 pub(super) const ADJUSTMENT_TYPE: Handle<String> =
     choice("adjustment_type", &["credit", "debit", "correction"]).required().words();
-pub(super) const REASON: Handle<String> = text("reason", 255).required().words();
-pub(super) const NOTE: Handle<String> = text("note", 65_535).words();
+pub(super) const REASON: Handle<String> =
+    text("reason", 255).required().personal(Personal::FreeText).words();
+pub(super) const NOTE: Handle<String> = text("note", 65_535).personal(Personal::FreeText).words();

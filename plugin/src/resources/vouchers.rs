@@ -11,6 +11,7 @@ use crate::model::field::{
     money, printable, text,
 };
 use crate::model::moment;
+use crate::model::personal::Personal;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
@@ -31,7 +32,7 @@ pub(crate) static VOUCHERS: Resource = Resource {
     list: &[
         CODE.field,
         VOUCHER_TYPE,
-        email("email_to"),
+        email("email_to").personal(Personal::Contact),
         VOUCHER_VALUE.field,
         ENABLED.field,
         created_on(),
@@ -139,7 +140,7 @@ const CODE: Handle<String> = printable("voucher_code", 255).derived().words();
 const VOUCHER_TYPE: Field = text("voucher_type", 64).default_text("giftcard");
 const VOUCHER_VALUE: Handle<Money> = money("voucher_value").required().money();
 const ORDER_ID: Field = code_of("order_id", "orders", "order_id", 64);
-const SUBJECT: Field = text("subject", 255);
+const SUBJECT: Field = text("subject", 255).personal(Personal::FreeText);
 const REMAINING_BALANCE: Handle<Money> = money("remaining_balance")
     .computed(
         "t.voucher_value + (SELECT coalesce({sum l.amount}, 0) FROM shop_voucher_ledger l \

@@ -26,6 +26,9 @@ use crate::wire::view::View;
 /// How many exports may run at the same time: fewer than there are connections, which others need.
 const EXPORTS: usize = 3;
 
+/// The extension's name on a site.
+pub const NAME: &str = "webservices-shop";
+
 /// The action that reads need.
 pub const VIEW: &str = "store.view";
 

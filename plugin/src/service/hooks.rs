@@ -142,6 +142,8 @@ pub enum Answer {
     Changes,
     /// All records of a type, as a stream.
     Export,
+    /// What the site has of a person, or did to it, by the name of the route. The host composes it.
+    Person(&'static str),
     /// A report.
     Report(&'static Report),
     /// One record whose attributes depend on the site.

@@ -19,7 +19,10 @@ use tokio::time::timeout_at;
 use super::call::{Call, Shop};
 use super::key_queue::{HeldKey, in_progress};
 use crate::error::{Error, Fault, FaultKind, StoredAnswer};
+use crate::model::field::{created_on, int, text, user};
 use crate::model::moment;
+use crate::model::personal::Personal;
+use crate::model::resource::Resource;
 use crate::model::value::Value;
 use crate::sql::{self, KeptAnswer, Keyed};
 use crate::store::{self, Transaction};
@@ -73,16 +76,8 @@ pub async fn commit(
 /// # Errors
 /// When what was stored is damaged.
 pub fn replay(stored: StoredAnswer) -> Result<Response, Error> {
-    const DAMAGED: Error = Error::Contract("the kept answer to a write cannot be read");
     let status = u16::try_from(stored.status).map_err(|_| DAMAGED)?;
-    let body = if stored.body.is_empty() || stored.body.starts_with('{') {
-        stored.body.into_bytes()
-    } else {
-        let compressed = BASE64_STANDARD.decode(stored.body).map_err(|_| DAMAGED)?;
-        let mut body = Vec::new();
-        DeflateDecoder::new(&compressed[..]).read_to_end(&mut body).map_err(|_| DAMAGED)?;
-        body
-    };
+    let body = body_of(stored.body)?;
     let mut response =
         if body.is_empty() { Response::new(status) } else { answer::document(status, body) };
     for (name, value) in [("etag", stored.etag), ("location", stored.location)] {
@@ -92,6 +87,22 @@ pub fn replay(stored: StoredAnswer) -> Result<Response, Error> {
     }
     Ok(response.with_header("idempotent-replayed", "true"))
 }
+
+/// The body of an answer from its stored text.
+///
+/// # Errors
+/// When what was stored is damaged.
+pub fn body_of(stored: String) -> Result<Vec<u8>, Error> {
+    if stored.is_empty() || stored.starts_with('{') {
+        return Ok(stored.into_bytes());
+    }
+    let compressed = BASE64_STANDARD.decode(stored).map_err(|_| DAMAGED)?;
+    let mut body = Vec::new();
+    DeflateDecoder::new(&compressed[..]).read_to_end(&mut body).map_err(|_| DAMAGED)?;
+    Ok(body)
+}
+
+const DAMAGED: Error = Error::Contract("the kept answer to a write cannot be read");
 
 /// Removes the keys that are older than the site keeps them.
 pub async fn sweep(shop: &Shop) -> Result<(), Error> {
@@ -133,6 +144,27 @@ fn stored(answer: &Response) -> Result<StoredAnswer, Error> {
     let (status, location, etag) = (answer.status().into(), header("location"), header("etag"));
     Ok(StoredAnswer { status, location, etag, body })
 }
+
+/// The table of keys, which no route shows.
+pub(crate) static KEYS: Resource = Resource {
+    kind: "keys",
+    singular: "stored answer",
+    table: "shop_keys",
+    key: "shop_key_id",
+    list: &[
+        user("user_id").personal(Personal::Identifier),
+        text("idempotency_key", 255).personal(Personal::Identifier),
+        created_on(),
+        int("status"),
+        text("location", 255).personal(Personal::Identifier),
+        text("body", usize::MAX).personal(Personal::FreeText),
+    ],
+    crud: false,
+    versioned: false,
+    folds: false,
+    ..Resource::CRUD
+}
+.checked();
 
 fn keyed<'a>(key: &'a HeldKey<'_>) -> Keyed<'a> {
     Keyed { user: key.user(), key: key.text(), fingerprint: &key.fingerprint }

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::error::{Error, chain};
 use crate::model::field::{Handle, flag, int, text};
+use crate::model::personal::Personal;
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Order, Resource};
@@ -437,7 +438,7 @@ fn due_mails() -> Page {
 }
 
 /// The table of mails, which no route shows.
-static MAILS: Resource = Resource {
+pub(crate) static MAILS: Resource = Resource {
     kind: "mails",
     singular: "mail",
     table: "shop_mails",
@@ -459,10 +460,10 @@ static MAILS: Resource = Resource {
 .checked();
 
 const MAIL_ID: Handle<String> = text("mail_id", 64).words();
-const RECIPIENT: Handle<String> = text("recipient", 254).words();
-const RECIPIENT_NAME: Handle<String> = text("recipient_name", 511).words();
-const SUBJECT: Handle<String> = text("subject", 1_000).words();
-const BODY: Handle<String> = text("body", usize::MAX).words();
+const RECIPIENT: Handle<String> = text("recipient", 254).personal(Personal::Contact).words();
+const RECIPIENT_NAME: Handle<String> = text("recipient_name", 511).personal(Personal::Name).words();
+const SUBJECT: Handle<String> = text("subject", 1_000).personal(Personal::FreeText).words();
+const BODY: Handle<String> = text("body", usize::MAX).personal(Personal::FreeText).words();
 const ATTEMPTS: Handle<i64> = int("attempts").number();
 const DUE_AT: Handle<i64> = int("due_at").between(0, i64::MAX).number();
 const GIVEN_UP: Handle<bool> = flag("given_up").truth();

@@ -77,6 +77,8 @@ pub struct Dialect {
     /// Whether a deletion of several rows by their keys may scan a short table, and then wait for every open
     /// transaction that has inserted into it.
     pub scans_to_delete: bool,
+    /// Whether its indexes of texts are tables that have what was deleted until they are merged.
+    pub keeps_deleted_texts: bool,
     /// The statements that create the triggers which queue the changes of a table.
     pub feed_triggers: fn(&Followed) -> Vec<String>,
     /// The derived objects of `plugin/schema`, which no description gives.
@@ -191,6 +193,7 @@ pub static SQLITE: Dialect = Dialect {
         deleted = excluded.deleted, created = CASE WHEN excluded.created > 0 \
         THEN excluded.created ELSE shop_changes.created END",
     scans_to_delete: false,
+    keeps_deleted_texts: true,
     feed_triggers: feed::sqlite::triggers,
     by_hand: include_str!("../../schema/sqlite.sql"),
     objects: "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('table', 'view', 'trigger')",
@@ -253,6 +256,7 @@ pub static POSTGRES: Dialect = Dialect {
         deleted = excluded.deleted, created = CASE WHEN excluded.created > 0 \
         THEN excluded.created ELSE shop_changes.created END",
     scans_to_delete: false,
+    keeps_deleted_texts: false,
     feed_triggers: feed::postgres::triggers,
     by_hand: include_str!("../../schema/postgres.sql"),
     objects: "SELECT 'table ' || tablename FROM pg_tables WHERE schemaname = current_schema() \
@@ -334,6 +338,7 @@ pub static MYSQL: Dialect = Dialect {
     place_again: " ON DUPLICATE KEY UPDATE seq = value(seq), deleted = value(deleted), \
         created = CASE WHEN value(created) > 0 THEN value(created) ELSE created END",
     scans_to_delete: true,
+    keeps_deleted_texts: false,
     feed_triggers: feed::mysql::triggers,
     by_hand: include_str!("../../schema/mysql.sql"),
     objects: "SELECT concat('table ', table_name) AS name FROM information_schema.tables \

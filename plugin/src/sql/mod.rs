@@ -5,7 +5,7 @@
 //! `read` the SQL of the page, and `conditions` that of its conditions; `row` has rows that are read by the
 //! names of their columns. `write` has the SQL of
 //! changes, `once` that of the keys of writes, `skus` that of the search for products, `movements` that of
-//! ledgers, `places` that of the feed of changes, `webhooks` that of its delivery, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
+//! ledgers, `places` that of the feed of changes, `privacy` that of a person's data, `webhooks` that of its delivery, and `copy` that of whole tables. The differences between engines are in `dialect`, and in `texts` for substring
 //! search; the tables and triggers of kept numbers are in `kept`, the triggers of the feed in `feed`, and
 //! `derived` lists these and all others that follow from descriptions.
 
@@ -22,6 +22,7 @@ mod lookup;
 mod movements;
 mod once;
 pub mod places;
+pub mod privacy;
 mod probe;
 mod read;
 pub mod row;

@@ -360,7 +360,7 @@ fn fixed(resource: &Resource) -> impl Iterator<Item = (String, Value)> {
 }
 
 /// The columns and values that store a record: each field's own, and the folded copy of a text.
-fn columns_of<'a>(
+pub(super) fn columns_of<'a>(
     resource: &Resource,
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
 ) -> impl Iterator<Item = (String, Value)> {

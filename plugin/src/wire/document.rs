@@ -4,6 +4,7 @@
 use form_urlencoded::Serializer as Query;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Map;
+use serde_json::value::RawValue;
 use time::PrimitiveDateTime;
 
 use super::included::{Beside, Included};
@@ -164,6 +165,26 @@ pub fn one(
     let attributes = Chosen { attributes, only };
     let data = Record { r#type: kind, id, attributes, links: Own { own } };
     write(&Document { links: Own { own: named.as_deref().unwrap_or(own) }, data }, 2048, limit)
+}
+
+/// The document with these attributes, which are JSON already, of a record without a table.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn given(kind: &str, id: &str, attributes: &RawValue, own: &str) -> Result<Vec<u8>, Error> {
+    #[derive(serde::Serialize)]
+    struct Record<'a> {
+        r#type: &'a str,
+        id: &'a str,
+        attributes: &'a RawValue,
+    }
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        links: Own<'a>,
+        data: Record<'a>,
+    }
+    let data = Record { r#type: kind, id, attributes };
+    write(&Document { links: Own { own }, data }, 512 + attributes.get().len(), usize::MAX)
 }
 
 /// The document of a list whose records have no table: each is an id and its attributes, of which

@@ -340,6 +340,7 @@ async fn commands_are_in_the_audit_trail() {
                  allow store.edit on com_shop for Manager, \
                  allow store.delete on com_shop for Administrator, \
                  allow store.refund on com_shop.orders for Administrator, \
+                 allow store.privacy on com_shop.store for Administrator, \
                  allow store.view on com_shop.config for Administrator install: \
                  extension webservices-shop"
             ),

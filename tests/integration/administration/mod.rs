@@ -8,10 +8,13 @@ mod browser;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_files;
 #[cfg(engine = "sqlite")] // The same.
+mod browser_privacy;
+#[cfg(engine = "sqlite")] // The same.
 mod browser_records;
 mod details;
 mod extensions;
 mod pages;
+mod privacy;
 mod record_forms;
 mod record_pages;
 mod sessions;

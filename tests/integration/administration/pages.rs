@@ -12,7 +12,7 @@ use crate::support::harness::{Answer, Role, library};
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Visitor, add, shop};
 
-const PAGES: [&str; 33] = [
+const PAGES: [&str; 34] = [
     "/",
     "/users",
     "/users/new",
@@ -45,6 +45,7 @@ const PAGES: [&str; 33] = [
     "/search?q=euro",
     "/audit",
     "/audit?type=inventory&id=1",
+    "/privacy",
     "/account",
 ];
 

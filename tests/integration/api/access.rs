@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::harness::{Role, Shop};
 
-use Needs::{Configuration, Create, Delete, Edit, Pack, Refund, See, Token, View};
+use Needs::{Configuration, Create, Delete, Edit, Pack, Person, Refund, See, Token, View};
 
 /// The permission that a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(super) enum Needs {
     Refund,
     /// The permission to view the store's configuration, which a rule on the store does not cover.
     Configuration,
+    /// The permission to copy and erase everything about a person.
+    Person,
     /// Only a valid token.
     Token,
 }
@@ -114,6 +116,8 @@ pub(super) const ROUTES: &[(&str, &str, Needs)] = &[
     ("GET", "/paymentmethods/{id}", View),
     ("PATCH", "/paymentmethods/{id}", Edit),
     ("DELETE", "/paymentmethods/{id}", Delete),
+    ("POST", "/privacy/export", Person),
+    ("POST", "/privacy/erase", Person),
     ("GET", "/products", View),
     ("POST", "/products", Create),
     ("GET", "/products/{id}", View),
@@ -187,7 +191,7 @@ fn may(role: Role, needs: Needs) -> bool {
     match role {
         Role::Nobody | Role::Public => false,
         Role::Registered => needs == Token,
-        Role::Manager => !matches!(needs, Delete | Refund | Configuration),
+        Role::Manager => !matches!(needs, Delete | Refund | Person | Configuration),
         Role::Administrator | Role::SuperUser => true,
     }
 }

@@ -35,6 +35,8 @@ fn scope_of(path: &str, needs: Needs) -> String {
         ("/orders/{id}/items", _) => "orderitems",
         ("/orders/{id}/history", Needs::View) => "orderhistories",
         ("/orderrefunds" | "/orderrefunds/{id}", _) => "orders",
+        // Of the store as a whole.
+        ("/privacy/export" | "/privacy/erase", _) => "store",
         // Of the type that the tests export and import.
         ("/exports/{type}" | "/imports", _) => "zones",
         _ => path.split('/').nth(1).unwrap(),
@@ -44,6 +46,7 @@ fn scope_of(path: &str, needs: Needs) -> String {
         Needs::Create => "create",
         Needs::Edit => "edit",
         Needs::Delete => "delete",
+        Needs::Person => "privacy",
         Needs::Refund => "refund",
         Needs::See | Needs::Pack => unreachable!("one of two is enough"),
     };

@@ -230,6 +230,7 @@ async fn permissions_of_a_new_site_are_those_of_the_documentation() {
         [
             ["Administrator", "core.manage", "root", "allow"],
             ["Administrator", "store.delete", "com_shop", "allow"],
+            ["Administrator", "store.privacy", "com_shop.store", "allow"],
             ["Administrator", "store.refund", "com_shop.orders", "allow"],
             ["Administrator", "store.view", "com_shop.config", "allow"],
             ["Manager", "core.login.api", "root", "allow"],

@@ -289,6 +289,7 @@ async fn a_quick_start_prints_credentials_once() {
              allow store.create on com_shop for Manager, allow store.edit on com_shop for Manager, \
              allow store.delete on com_shop for Administrator, \
              allow store.refund on com_shop.orders for Administrator, \
+             allow store.privacy on com_shop.store for Administrator, \
              allow store.view on com_shop.config for Administrator: extension webservices-shop",
             "quick start: begin to fill in demo data:  ",
             "quick start: finish filling in demo data:  ",

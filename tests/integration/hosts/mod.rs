@@ -21,6 +21,7 @@ mod mails;
 mod metrics;
 mod mirror;
 mod own_databases;
+mod persons;
 mod proof;
 mod refunding;
 mod repeats;

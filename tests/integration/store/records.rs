@@ -333,7 +333,10 @@ async fn the_configuration_is_one_record_of_all_parameters() {
           "require_refund_key": 0,
           "idempotency_days": 7,
           "change_days": 90,
-          "import_lines": 500
+          "import_lines": 500,
+          "retention_closed_months": 0,
+          "retention_open_months": 0,
+          "retention_customers_months": 0
         },
         "links": {
           "self": "/api/index.php/v1/shop/config"

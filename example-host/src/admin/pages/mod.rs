@@ -14,6 +14,7 @@ mod import_report;
 pub(super) mod panels;
 pub(super) mod parameters;
 pub(super) mod permissions;
+pub(super) mod privacy;
 pub(super) mod records;
 pub(super) mod token;
 pub(super) mod token_new;

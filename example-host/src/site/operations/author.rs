@@ -167,13 +167,13 @@ impl Session {
 }
 
 /// The current groups, assets and rules from the database.
-async fn read(state: &State, transaction: &mut Connection) -> Result<Access, Error> {
+pub(super) async fn read(state: &State, transaction: &mut Connection) -> Result<Access, Error> {
     let actions = state.descriptions().iter().flat_map(|of| &of.actions);
     Access::read_rules(transaction, actions.map(|action| action.name.clone())).await
 }
 
 /// Whether a user who is not blocked may do something to the whole site.
-async fn may(
+pub(super) async fn may(
     access: &Access,
     transaction: &mut Connection,
     user: i64,
@@ -188,6 +188,6 @@ async fn may(
     Ok(access.decide_for_groups(&groups, action, ROOT).0)
 }
 
-fn refused(why: &str) -> Error {
+pub(super) fn refused(why: &str) -> Error {
     Error::Invalid(why.to_owned())
 }

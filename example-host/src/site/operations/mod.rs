@@ -7,6 +7,7 @@ pub(crate) mod extensions;
 pub(crate) mod groups;
 mod operation;
 pub(crate) mod permissions;
+pub(crate) mod persons;
 pub(crate) mod tokens;
 pub(crate) mod users;
 
@@ -15,7 +16,7 @@ pub(crate) use self::operation::Operation;
 
 /// Every operation. Tests hold it against the forms of the pages and against the commands.
 #[cfg(test)]
-pub(crate) static ALL: [&Operation; 21] = [
+pub(crate) static ALL: [&Operation; 23] = [
     &users::ADD,
     &users::CHANGE,
     &users::CHANGE_WITH_PASSWORD,
@@ -37,4 +38,6 @@ pub(crate) static ALL: [&Operation; 21] = [
     &extensions::ENABLE,
     &extensions::DISABLE,
     &extensions::CHANGE_PARAMETERS,
+    &persons::EXPORT,
+    &persons::ERASE,
 ];

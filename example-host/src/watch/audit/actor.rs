@@ -93,6 +93,11 @@ impl Actor {
         }
     }
 
+    /// The key of the user; 0 for a user of the system.
+    pub(crate) fn user(&self) -> i64 {
+        self.user
+    }
+
     /// The user and the session, if there is one.
     pub(crate) fn session(&self) -> Option<(i64, &SecretHash)> {
         match &self.means {

@@ -261,12 +261,13 @@ fn gives_key(resource: &Resource) -> bool {
     services.any(|service| service.create.is_some()) && !resource.fixed.is_empty()
 }
 
-/// Whether a body, which has no key of its own, makes a record that is part of the one in the path.
+/// Whether a body, which has no key of its own, makes a record that is part of the one in the path, or one that has
+/// no id at all.
 fn makes_part(resource: &Resource) -> bool {
     let mut specials = SERVICES.iter().flat_map(|service| service.special);
     specials.any(|special| {
         let is_body = special.body.is_some_and(|taken| std::ptr::eq(taken, resource));
-        is_body && matches!(special.answer, Answer::Part(..))
+        is_body && matches!(special.answer, Answer::Part(..) | Answer::Person(_))
     })
 }
 

@@ -11,6 +11,7 @@ mod imports;
 mod links;
 mod operations;
 mod presentation;
+mod privacy;
 pub mod properties;
 pub mod schema;
 mod schemas;
@@ -110,6 +111,7 @@ fn of_service(service: &Service) -> Vec<(String, Value)> {
                 all.extend(schemas::of_computed(of, view, row, meta, beside));
             }
             Answer::Changes => all.extend(changes::schemas()),
+            Answer::Person(what) => all.extend(privacy::schemas(what)),
             Answer::Open => all.extend(schemas::of_configuration(own)),
         }
         all.extend(special.body.into_iter().flat_map(|body| bodies::of(body, Form::New)));

@@ -12,6 +12,7 @@ use super::exports;
 use super::imports;
 use super::links;
 use super::presentation;
+use super::privacy;
 use super::schema;
 use super::selection;
 use crate::app::routes::{Endpoint, Operation};
@@ -56,6 +57,9 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
             }
             Answer::Changes => ("200", "A page", Some(reference("schemas", changes::PAGE))),
             Answer::Export => ("200", "All records", None),
+            Answer::Person(what) => {
+                ("200", "What was found", Some(reference("schemas", &privacy::name(what))))
+            }
             Answer::Open => ("200", "The record", Some(one())),
         },
     };
@@ -258,7 +262,8 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
             | Answer::Entry(_)
             | Answer::All(_)
             | Answer::Changes
-            | Answer::Export => None,
+            | Answer::Export
+            | Answer::Person(_) => None,
         });
         if let Answer::Changes = special.answer {
             parameters.extend(changes::parameters());

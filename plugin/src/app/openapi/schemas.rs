@@ -247,6 +247,7 @@ fn version_beside(resource: &Resource) -> Option<&'static str> {
             | Answer::Computed(..)
             | Answer::Changes
             | Answer::Export
+            | Answer::Person(_)
             | Answer::Report(_)
             | Answer::Open => None,
         })

@@ -7,6 +7,7 @@ use time::PrimitiveDateTime;
 use crate::error::Error;
 use crate::model::field::{Field, Handle, Typed, created_on, flag, int, key, text};
 use crate::model::moment;
+use crate::model::personal::Personal;
 use crate::model::presentation::Presentation;
 use crate::model::record::Record;
 use crate::model::resource::{Join, Nested, Resource};
@@ -61,7 +62,8 @@ pub const FULFIL: &str = "store.fulfil";
 /// The member of `meta` with the version that an order has after a request about a part of it.
 pub(super) const ORDER_VERSION: &str = "order_version";
 
-pub(super) const COMMENT: Handle<String> = text("comment", 65_535).words();
+pub(super) const COMMENT: Handle<String> =
+    text("comment", 65_535).personal(Personal::FreeText).words();
 pub(super) const NOTIFY_CUSTOMER: Handle<bool> = flag("notify_customer").default(0).truth();
 pub(super) const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
 const CREATED_BY: Handle<i64> = int("created_by").read_only().number();

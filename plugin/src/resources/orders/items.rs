@@ -11,6 +11,7 @@ use crate::model::field::{
     Field, Handle, Money, Units, created_on, flag, identifier, int, json, money, quantity, text,
 };
 use crate::model::options;
+use crate::model::personal::Personal;
 use crate::model::presentation::Presentation;
 use crate::model::record::Record;
 use crate::model::resource::{Nested, Permissions, Resource};
@@ -111,7 +112,7 @@ pub(super) const NAME: Handle<String> = text("orderitem_name", MAX_NAME).derived
 const MAX_NAME: usize = 255;
 pub(super) const PRODUCT: Handle<i64> = int("product_id").nullable().number();
 pub(super) const VARIANT: Handle<i64> = int("variant_id").nullable().number();
-pub(super) const ATTRIBUTES: Field = json("orderitem_attributes");
+pub(super) const ATTRIBUTES: Field = json("orderitem_attributes").personal(Personal::FreeText);
 pub(super) const WEIGHT: Field = quantity("orderitem_weight").nullable();
 pub(super) const QUANTITY: Handle<i64> =
     int("orderitem_quantity").between(1, i32::MAX as i64).default(1).number();

@@ -19,6 +19,7 @@ use crate::model::field::{
 };
 use crate::model::kept;
 use crate::model::parameters::Parameters;
+use crate::model::personal::Personal;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::record::Record;
 use crate::model::resource::{
@@ -39,7 +40,7 @@ pub(crate) static ORDERS: Resource = Resource {
     key: "shop_order_id",
     list: &[
         REFERENCE.field,
-        user("user_id"),
+        user("user_id").personal(Personal::Identifier),
         USER_EMAIL.field,
         STATUS.field.derived(),
         STATUS_NAME,
@@ -61,7 +62,7 @@ pub(crate) static ORDERS: Resource = Resource {
         FEES.field,
         CREDIT.field,
         REFUND.field,
-        text("transaction_id", 255),
+        text("transaction_id", 255).personal(Personal::Identifier),
         text("transaction_status", 255),
         CURRENCY_VALUE.field,
         CUSTOMER_NOTE,
@@ -176,14 +177,17 @@ pub(super) const BY_STATUS: Index =
 
 pub(super) const STATUS_NAME: Field = text("orderstatus_name", 64).joined("s", "orderstatus_name");
 pub(super) const ORDER_STATE: Field = text("order_state", 64).joined("s", "orderstatus_name");
-pub(super) const CUSTOMER_NOTE: Field = text("customer_note", 65_535);
+pub(super) const CUSTOMER_NOTE: Field = text("customer_note", 65_535).personal(Personal::FreeText);
 pub(super) const IS_SHIPPABLE: Handle<bool> = flag("is_shippable").default(0).truth();
 
 pub(super) const REFERENCE: Handle<String> = identifier("order_id", 64).derived().words();
 pub(super) const CREATED_ON: Handle<PrimitiveDateTime> = created_on().time();
-pub(super) const USER_EMAIL: Handle<String> = email("user_email").required().words();
-pub(super) const BILLING_FIRST_NAME: Handle<String> = text("billing_first_name", 255).words();
-pub(super) const BILLING_LAST_NAME: Handle<String> = text("billing_last_name", 255).words();
+pub(super) const USER_EMAIL: Handle<String> =
+    email("user_email").required().personal(Personal::Contact).words();
+pub(super) const BILLING_FIRST_NAME: Handle<String> =
+    text("billing_first_name", 255).personal(Personal::Name).words();
+pub(super) const BILLING_LAST_NAME: Handle<String> =
+    text("billing_last_name", 255).personal(Personal::Name).words();
 pub(super) const CURRENCY_CODE: Handle<String> =
     code_of("currency_code", "currencies", "currency_code", 3).derived().words();
 /// The exchange rate from the store's own currency to the order's, at the time of the order.

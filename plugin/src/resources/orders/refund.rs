@@ -28,6 +28,7 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{
     Field, Handle, Money, Typed, created_on, flag, int, key, signed_money, text,
 };
+use crate::model::personal::Personal;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
@@ -161,10 +162,11 @@ const AMOUNT: Handle<Money> = signed_money("amount").read_only().money();
 const TAX_AMOUNT: Handle<Money> = signed_money("tax_amount").read_only().money();
 const SHIPPING_AMOUNT: Handle<Money> = signed_money("shipping_amount").read_only().money();
 const CURRENCY: Handle<String> = text("currency_code", 3).read_only().words();
-const REASON: Handle<String> = text("reason", 255).words();
+const REASON: Handle<String> = text("reason", 255).personal(Personal::FreeText).words();
 /// What it is called elsewhere, such as a credit note.
 const EXTERNAL: Handle<String> = text("reference", 255).words();
-const TRANSACTION_ID: Handle<String> = text("transaction_id", 255).words();
+const TRANSACTION_ID: Handle<String> =
+    text("transaction_id", 255).personal(Personal::Identifier).words();
 /// The refund that it undoes.
 const REVERSES: Handle<i64> =
     key("reverses", "orderrefunds").nullable().snapshot().read_only().number();

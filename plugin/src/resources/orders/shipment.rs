@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::model::field::{
     Field, Handle, created_on, int, json_list, key, modified_on, text, web_address,
 };
+use crate::model::personal::Personal;
 use crate::model::presentation::Presentation;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
@@ -51,9 +52,11 @@ pub(crate) static SHIPMENTS: Resource = Resource {
 }
 .checked();
 
-pub(super) const TRACKING_ID: Handle<String> = text("tracking_id", 255).words();
+pub(super) const TRACKING_ID: Handle<String> =
+    text("tracking_id", 255).personal(Personal::Identifier).words();
 pub(super) const CARRIER: Handle<String> = text("carrier", 255).words();
-pub(super) const TRACKING_URL: Handle<String> = web_address("tracking_url").words();
+pub(super) const TRACKING_URL: Handle<String> =
+    web_address("tracking_url").personal(Personal::Identifier).words();
 pub(super) const ITEMS: Field =
     json_list("items", &[("orderitem_id", Kind::Key("orderitems")), ("quantity", PIECES)]);
 /// A number of pieces.

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::model::field::{Field, Handle, identifier, key, text};
+use crate::model::personal::Personal;
 use crate::model::question::Page;
 use crate::model::record::Record;
 use crate::model::resource::Resource;
@@ -12,15 +13,15 @@ use crate::service::write::Write;
 use crate::wire::draft::Draft;
 
 /// What a client writes.
-pub(super) const FIRST_NAME: Field = text("shipping_first_name", 255);
-pub(super) const LAST_NAME: Field = text("shipping_last_name", 255);
-pub(super) const COMPANY: Field = text("shipping_company", 255);
-pub(super) const PHONE_1: Field = text("shipping_phone_1", 255);
-pub(super) const PHONE_2: Field = text("shipping_phone_2", 255);
-pub(super) const ADDRESS_1: Field = text("shipping_address_1", 255);
-pub(super) const ADDRESS_2: Field = text("shipping_address_2", 255);
-pub(super) const CITY: Field = text("shipping_city", 255);
-pub(super) const ZIP: Field = text("shipping_zip", 255);
+pub(super) const FIRST_NAME: Field = text("shipping_first_name", 255).personal(Personal::Name);
+pub(super) const LAST_NAME: Field = text("shipping_last_name", 255).personal(Personal::Name);
+pub(super) const COMPANY: Field = text("shipping_company", 255).personal(Personal::Name);
+pub(super) const PHONE_1: Field = text("shipping_phone_1", 255).personal(Personal::Contact);
+pub(super) const PHONE_2: Field = text("shipping_phone_2", 255).personal(Personal::Contact);
+pub(super) const ADDRESS_1: Field = text("shipping_address_1", 255).personal(Personal::Address);
+pub(super) const ADDRESS_2: Field = text("shipping_address_2", 255).personal(Personal::Address);
+pub(super) const CITY: Field = text("shipping_city", 255).personal(Personal::Address);
+pub(super) const ZIP: Field = text("shipping_zip", 255).personal(Personal::Address);
 pub(super) const ZONE: Handle<i64> = key("shipping_zone_id", ZONES.kind)
     .nullable()
     .within_that("shipping_country_id", "country_id")
@@ -28,7 +29,8 @@ pub(super) const ZONE: Handle<i64> = key("shipping_zone_id", ZONES.kind)
     .number();
 pub(super) const COUNTRY: Handle<i64> =
     key("shipping_country_id", COUNTRIES.kind).nullable().snapshot().number();
-pub(super) const TAX_NUMBER: Field = text("shipping_tax_number", 255);
+pub(super) const TAX_NUMBER: Field =
+    text("shipping_tax_number", 255).personal(Personal::Identifier);
 pub(super) const METHOD_NAME: Field = text("ordershipping_name", 255);
 pub(super) const METHOD_CODE: Field = identifier("ordershipping_code", 255);
 pub(super) const METHOD_TYPE: Field = text("ordershipping_type", 255);

@@ -1,0 +1,139 @@
+//! The commands about a person's data: a copy as one document, and its removal as a list of counts. What belongs to a
+//! person, and who may be erased, is decided in `site`.
+
+use clap::{ArgGroup, Args, Subcommand};
+use host_interface::{Erasure, Person};
+use serde::Serialize;
+
+use crate::site::Site;
+use crate::site::operations::persons as operations;
+
+use super::listing::{Form, Row};
+use super::terminal::{Failure, print, read_line};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PrivacyCommand {
+    /// Print everything that the site keeps about a person, as one JSON document. The audit trail has a note of it.
+    Export(WhomArgs),
+    /// Erase what the site keeps about a person, and list what was erased: part of the site, place, records, and
+    /// records that a second search found. A user is blocked and loses everything but the id. It cannot be undone.
+    Erase(EraseArgs),
+}
+
+/// A person, by address, by user, or by both.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("whom").required(true).multiple(true))]
+pub(super) struct WhomArgs {
+    /// The e-mail address. With - it is read from the first line of standard input, because every user of the
+    /// machine can read arguments.
+    #[arg(long, value_name = "EMAIL", group = "whom")]
+    email: Option<String>,
+    /// The name or the id of the user.
+    #[arg(long, value_name = "NAME|ID", group = "whom")]
+    user: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct EraseArgs {
+    #[command(flatten)]
+    whom: WhomArgs,
+    /// Why, for the audit trail, without names or addresses of the person.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Only count, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// The day, such as 2027-01-31, until which extensions keep names and addresses in what is younger than that.
+    #[arg(long, value_name = "DAY")]
+    keep_until: Option<String>,
+    /// Erase also what is not completed.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// What was erased in one place.
+#[derive(Serialize)]
+struct Erased {
+    /// The extension, or `host`.
+    part: String,
+    /// Null for an extension of which nothing is known.
+    place: Option<String>,
+    records: Option<u64>,
+    remaining: Option<u64>,
+}
+
+impl Row for Erased {
+    const WITHOUT: &'static [(&'static str, &'static str)] =
+        &[("place", "unknown"), ("records", "unknown"), ("remaining", "unknown")];
+}
+
+impl PrivacyCommand {
+    /// The name of the operation, if it is one.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Export(_) => operations::EXPORT.command,
+            Self::Erase(_) => operations::ERASE.command,
+        }
+    }
+}
+
+pub(super) async fn run(site: &Site, command: PrivacyCommand) -> Result<(), Failure> {
+    match command {
+        PrivacyCommand::Export(whom) => {
+            let person = person(site, whom).await?;
+            print([site.export_person(&person).await?])
+        }
+        PrivacyCommand::Erase(args) => erase(site, args).await,
+    }
+}
+
+async fn erase(site: &Site, args: EraseArgs) -> Result<(), Failure> {
+    let EraseArgs { whom, reason, dry_run, keep_until, force, form } = args;
+    let mut erasure = Erasure::new(person(site, whom).await?, reason);
+    (erasure.dry_run, erasure.keep_until, erasure.force) = (dry_run, keep_until, force);
+    let erased = site.erase_person(&erasure).await?;
+    let open: Vec<&str> = erased.open().collect();
+    if !force && !open.is_empty() && !dry_run {
+        let open = open.join(", ");
+        let why =
+            format!("nothing was erased, because this is not completed: {open}; or use --force");
+        return Err(why.into());
+    }
+    let is_incomplete = erasure.keep_until.is_none()
+        && erased.parts.values().any(|part| !part.remaining.is_empty());
+    let known = erased.parts.into_iter().flat_map(|(part, erased)| {
+        let mut places: Vec<String> = erased.counts.keys().cloned().collect();
+        places.extend(erased.remaining.keys().cloned());
+        places.sort_unstable();
+        places.dedup();
+        let row = move |place: String| Erased {
+            part: part.clone(),
+            records: Some(erased.counts.get(&place).copied().unwrap_or_default()),
+            remaining: Some(erased.remaining.get(&place).copied().unwrap_or_default()),
+            place: Some(place),
+        };
+        places.into_iter().map(row)
+    });
+    let unknown = erased.unknown.into_iter();
+    let unknown = unknown.map(|part| Erased { part, place: None, records: None, remaining: None });
+    form.print(known.chain(unknown))?;
+    if is_incomplete && !dry_run {
+        return Err("a second search has found something that was not erased; see the list".into());
+    }
+    Ok(())
+}
+
+async fn person(site: &Site, whom: WhomArgs) -> Result<Person, Failure> {
+    let WhomArgs { email, user } = whom;
+    let mut person = Person::default();
+    person.email = match email.as_deref() {
+        Some("-") => Some(read_line()?),
+        _ => email,
+    };
+    if let Some(user) = user {
+        person.user = Some(site.key_of_user(&user).await?);
+    }
+    Ok(person)
+}

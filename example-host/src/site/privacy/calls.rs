@@ -1,0 +1,86 @@
+//! What a site answers to plugins that ask about persons. What they learn of a failure is a sentence; its cause is in the
+//! log.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use host_interface::{ErasedEverywhere, Erasure, Error, Person};
+
+use crate::base::error::Error as SiteError;
+use crate::base::text::one_line;
+use crate::identity::persons;
+use crate::site::persons::Persons;
+use crate::site::{Inner, Site};
+use crate::watch::audit::Actor;
+
+impl Persons for Inner {
+    fn export(
+        self: Arc<Self>,
+        extension: String,
+        person: Person,
+    ) -> BoxFuture<'static, Result<String, Error>> {
+        Box::pin(async move {
+            let site = acting(self, &extension, "export a person", 0, &person).await;
+            let done = async { site?.export_person(&person).await }.await;
+            done.map_err(|error| answered(&extension, error))
+        })
+    }
+
+    fn erase(
+        self: Arc<Self>,
+        extension: String,
+        erasure: Erasure,
+    ) -> BoxFuture<'static, Result<ErasedEverywhere, Error>> {
+        Box::pin(async move {
+            let (by, person) = (erasure.by, &erasure.person);
+            let site = acting(self, &extension, "erase a person", by, person).await;
+            let done = async { site?.erase_person(&erasure).await }.await;
+            done.map_err(|error| answered(&extension, error))
+        })
+    }
+
+    fn erase_again(self: Arc<Self>, extension: String) -> BoxFuture<'static, Result<u64, Error>> {
+        Box::pin(async move {
+            let nobody = Person::default();
+            let site = acting(self, &extension, "erase persons again", 0, &nobody).await;
+            let done = async { site?.erase_again().await }.await;
+            done.map_err(|error| answered(&extension, error))
+        })
+    }
+}
+
+/// The site on behalf of an extension, and of the user who has asked it. A user who asks for their own erasure is not
+/// named, because no entry names them any more.
+async fn acting(
+    inner: Arc<Inner>,
+    extension: &str,
+    action: &str,
+    by: i64,
+    person: &Person,
+) -> Result<Site, SiteError> {
+    let site = Site { inner, actor: None };
+    let user = match by {
+        0 => None,
+        by => persons::by_key(site.state().database(), by).await?,
+    };
+    let is_own = |user: &persons::Known| {
+        person.user == Some(user.id) || person.email.as_deref() == Some(user.email.as_str())
+    };
+    let username = user.filter(|user| !is_own(user)).map(|user| user.username);
+    let by = (by, username.unwrap_or_default());
+    Ok(site.on_behalf_of(Actor::of_extension(extension, action.to_owned(), by)))
+}
+
+/// What an extension learns of an error.
+fn answered(extension: &str, error: SiteError) -> Error {
+    match error {
+        SiteError::Invalid(why) => Error::Refused(why),
+        error => {
+            let error = one_line(error);
+            tracing::error!(extension, error, "a person's data could not be copied or erased");
+            Error::failed(
+                "the person's data could not be copied or erased; the host's log has the reason",
+            )
+        }
+    }
+}

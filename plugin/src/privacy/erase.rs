@@ -1,0 +1,217 @@
+//! Removes what the store has of a person. Orders and vouchers stay without what is personal in them, because sums,
+//! reports and invoices are made of them; addresses, mails and stored answers go.
+//!
+//! An erasure is one transaction, so a kill leaves it whole or not begun. Each record that changes gets another version
+//! and stands in the feed of changes, so that programs with a copy learn of it.
+
+use std::collections::BTreeMap;
+
+use host_interface::{Erased, Erasure, TrailEntry};
+
+use super::erasing::{Erasing, nobody};
+use super::find::{self, Contents, Known, Orders, UNKNOWN, is_removed};
+use super::map::{PLACES, Place, Whose, replacements};
+use crate::error::{Error, Fault, FaultKind};
+use crate::model::moment;
+use crate::model::parameters::Parameters;
+use crate::model::personal::Personal;
+use crate::model::resource::Resource;
+use crate::service::call::Shop;
+use crate::sql::privacy;
+use crate::store;
+
+/// Erases a person, or counts what that would change.
+///
+/// # Errors
+/// A fault for an erasure that cannot be done as asked; otherwise nothing has changed, and it can be repeated.
+pub async fn erase(shop: &Shop, erasure: &Erasure) -> Result<Erased, Error> {
+    let keep_until = erasure.keep_until.as_deref().map(day_of).transpose()?;
+    let known = Known::of(&erasure.person, shop).await?;
+    let parameters = shop.parameters.current()?;
+    let nobody = nobody()?;
+    // What takes long is read before others have to wait.
+    let mut reading = shop.store.begin_read().await?;
+    let orders = known.orders(&parameters, &mut reading).await?;
+    let (contents, seen) = known.contents(&orders, &[], shop, &mut reading).await?;
+    reading.end();
+    let keep_until = keep_until.as_deref();
+    let run = Run { shop, erasure, keep_until, known, parameters: &parameters, nobody };
+    let (mut erased, has_changed) = store::retry(|| run.once(&contents, &seen)).await?;
+    if has_changed {
+        shop.feed.written();
+        erased.remaining = run.search().await?;
+    }
+    Ok(erased)
+}
+
+/// Removes the names and addresses that were kept until today or before. Returns from how many orders.
+pub async fn erase_due(shop: &Shop) -> Result<u64, Error> {
+    let today = moment::now().date().to_string();
+    let mut count = 0;
+    loop {
+        let due = find::keys(shop.store.rows(privacy::due(&today)).await?);
+        if due.is_empty() {
+            break;
+        }
+        store::retry(|| async {
+            let mut erasing = Erasing::begin(shop).await?;
+            erasing.strip(&due).await?;
+            erasing.commit().await
+        })
+        .await?;
+        count += due.len() as u64;
+    }
+    if count > 0 {
+        shop.feed.written();
+        let details = format!("names and addresses of {count} orders, which were kept until a day");
+        record(shop, TrailEntry::new("privacy.erase", "orders", "").details(details)).await?;
+    }
+    Ok(count)
+}
+
+/// Adds an entry to the audit trail of a host that has one.
+pub(super) async fn record(shop: &Shop, entry: TrailEntry) -> Result<(), Error> {
+    match shop.host.record(&entry).await {
+        Err(host_interface::Error::Unsupported(_)) => Ok(()),
+        done => done.map_err(Error::from),
+    }
+}
+
+/// An erasure under way.
+struct Run<'a> {
+    shop: &'a Shop,
+    erasure: &'a Erasure,
+    keep_until: Option<&'a str>,
+    known: Known,
+    parameters: &'a Parameters,
+    /// The address that the person's orders get.
+    nobody: String,
+}
+
+impl Run<'_> {
+    /// Erases in one transaction. Returns what changed, and whether it was committed.
+    async fn once(&self, contents: &Contents, seen: &[i64]) -> Result<(Erased, bool), Error> {
+        let mut erasing = Erasing::begin(self.shop).await?;
+        let orders = self.known.orders(self.parameters, &mut erasing.transaction).await?;
+        let mut erased = Erased::default();
+        erased.open.clone_from(&orders.open);
+        let newer = self.known.contents(&orders, seen, self.shop, &mut erasing.transaction).await?;
+        let found = contents.iter().chain(&newer.0);
+        let mut vouchers = Vec::new();
+        for place in PLACES {
+            let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
+            let changed = match place.whose {
+                Whose::Order(by) if by == resource.key => {
+                    self.erase_orders(resource, &orders, &mut erasing).await?
+                }
+                Whose::Order(by) => {
+                    let values = replacements(resource, &self.nobody, |_| true);
+                    erasing.replace(resource, by, &orders.keys, &values).await?
+                }
+                Whose::Own(email, user) => {
+                    let transaction = &mut erasing.transaction;
+                    let rows = self.known.rows(resource, email, user, transaction).await?;
+                    if resource.kind == "vouchers" {
+                        vouchers.clone_from(&rows);
+                    }
+                    self.change(place, resource, &rows, &mut erasing).await?
+                }
+                Whose::Voucher(by) => {
+                    let values = replacements(resource, &self.nobody, |_| true);
+                    erasing.replace(resource, by, &vouchers, &values).await?
+                }
+                Whose::Contents(_) => {
+                    let found = found.clone().filter(|(of, _)| std::ptr::eq(*of, place));
+                    let mut rows: Vec<i64> = found.flat_map(|(_, rows)| rows.clone()).collect();
+                    rows.sort_unstable();
+                    rows.dedup();
+                    self.change(place, resource, &rows, &mut erasing).await?
+                }
+            };
+            if changed > 0 {
+                erased.counts.insert(place.name().to_owned(), changed);
+            }
+        }
+        if self.erasure.dry_run || erased.is_refused(self.erasure) {
+            // What was counted is no answer if the transaction was rolled back half-way.
+            erasing.transaction.ensure_open().await?;
+            return Ok((erased, false));
+        }
+        erasing.commit().await?;
+        Ok((erased, true))
+    }
+
+    /// Replaces what is personal in orders. Names and addresses stay if they are kept until a day.
+    async fn erase_orders(
+        &self,
+        resource: &'static Resource,
+        orders: &Orders,
+        erasing: &mut Erasing<'_>,
+    ) -> Result<u64, Error> {
+        let goes = |kind: Personal| self.keep_until.is_none() || !kind.is_of_invoices();
+        let values = replacements(resource, &self.nobody, goes);
+        let Some(day) = self.keep_until else {
+            let changed = erasing.replace(resource, resource.key, &orders.keys, &values).await?;
+            return Ok(changed + erasing.strip(&orders.kept).await?);
+        };
+        let hash = self.known.hashes.first().map_or("", String::as_str);
+        let (dialect, user) = (erasing.transaction.dialect(), self.known.user);
+        for keys in orders.keys.chunks(privacy::AT_ONCE).chain(orders.kept.chunks(privacy::AT_ONCE))
+        {
+            for statement in privacy::keep_until(keys, day, hash, user, dialect) {
+                erasing.transaction.execute(statement).await?;
+            }
+        }
+        erasing.replace(resource, resource.key, &orders.keys, &values).await
+    }
+
+    async fn change(
+        &self,
+        place: &Place,
+        resource: &'static Resource,
+        keys: &[i64],
+        erasing: &mut Erasing<'_>,
+    ) -> Result<u64, Error> {
+        if is_removed(place) {
+            return erasing.remove(resource, keys).await;
+        }
+        let values = replacements(resource, &self.nobody, |_| true);
+        erasing.replace(resource, resource.key, keys, &values).await
+    }
+
+    /// Searches again for what has data of the person.
+    async fn search(&self) -> Result<BTreeMap<String, u64>, Error> {
+        let mut remaining = BTreeMap::new();
+        let mut reading = self.shop.store.begin_read().await?;
+        let orders = self.known.orders(self.parameters, &mut reading).await?;
+        let (contents, _) = self.known.contents(&orders, &[], self.shop, &mut reading).await?;
+        let mut vouchers = Vec::new();
+        for place in PLACES {
+            let own =
+                find::own_keys(place, &self.known, &orders, &vouchers, self.shop, &mut reading);
+            let own = own.await?;
+            let mentions = contents.iter().filter(|(of, _)| std::ptr::eq(*of, place));
+            let count = own.len() + mentions.map(|(_, rows)| rows.len()).sum::<usize>();
+            if count > 0 {
+                remaining.insert(place.name().to_owned(), count as u64);
+            }
+            if place.name() == "vouchers" {
+                vouchers = own;
+            }
+        }
+        reading.end();
+        Ok(remaining)
+    }
+}
+
+/// The day until which something is kept, which has to come.
+fn day_of(text: &str) -> Result<String, Error> {
+    let refuse = |detail: &str| Err(Fault::new(FaultKind::Refused, detail).into());
+    match moment::day(text) {
+        None => refuse("keep_until must be a day, YYYY-MM-DD."),
+        Some(day) if day <= moment::now().date() => {
+            refuse("keep_until must be a day in the future.")
+        }
+        Some(day) => Ok(day.to_string()),
+    }
+}

@@ -1,0 +1,97 @@
+//! A transaction that removes what is personal, and what it does to the rows of a table. Independent of why.
+
+use super::find::UNKNOWN;
+use super::map::{PLACES, Whose, replacements};
+use crate::error::Error;
+use crate::model::field::Field;
+use crate::model::personal::Personal;
+use crate::model::resource::Resource;
+use crate::model::value::Value;
+use crate::service::call::Shop;
+use crate::sql::privacy::{self, NOBODY};
+use crate::store::Transaction;
+
+/// A transaction that removes what is personal. Nothing changes unless it is committed.
+pub(super) struct Erasing<'a> {
+    shop: &'a Shop,
+    pub(super) transaction: Transaction,
+}
+
+impl<'a> Erasing<'a> {
+    pub(super) async fn begin(shop: &'a Shop) -> Result<Self, Error> {
+        let mut erasing = Self { shop, transaction: shop.store.begin().await? };
+        erasing.forget_texts(true).await?;
+        Ok(erasing)
+    }
+
+    pub(super) async fn commit(mut self) -> Result<(), Error> {
+        self.forget_texts(false).await?;
+        self.transaction.commit().await
+    }
+
+    /// Gives the rows with these keys in a column these values. Returns how many had others.
+    pub(super) async fn replace(
+        &mut self,
+        resource: &Resource,
+        by: &str,
+        keys: &[i64],
+        values: &[(&Field, Value)],
+    ) -> Result<u64, Error> {
+        let mut changed = 0;
+        for keys in keys.chunks(privacy::AT_ONCE) {
+            let replace = privacy::replace(resource, by, keys, values, self.transaction.dialect());
+            changed += self.transaction.change(replace).await?;
+        }
+        Ok(changed)
+    }
+
+    /// Removes the rows with these keys.
+    pub(super) async fn remove(&mut self, resource: &Resource, keys: &[i64]) -> Result<u64, Error> {
+        let mut removed = 0;
+        for keys in keys.chunks(privacy::AT_ONCE) {
+            let remove = privacy::remove(resource, keys, self.transaction.dialect());
+            removed += self.transaction.change(remove).await?;
+        }
+        Ok(removed)
+    }
+
+    /// Removes what is personal from these orders of one person, and from all of their parts.
+    pub(super) async fn orders(&mut self, keys: &[i64]) -> Result<(), Error> {
+        let nobody = nobody()?;
+        for place in PLACES {
+            let Whose::Order(by) = place.whose else { continue };
+            let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
+            let values = replacements(resource, &nobody, |_| true);
+            self.replace(resource, by, keys, &values).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes names and addresses that these orders have kept.
+    pub(super) async fn strip(&mut self, keys: &[i64]) -> Result<u64, Error> {
+        let orders = PLACES.first().and_then(|place| place.resource(self.shop.registry));
+        let orders = orders.ok_or(UNKNOWN)?;
+        // No address of mails is among these fields.
+        let values = replacements(orders, "", Personal::is_of_invoices);
+        let changed = self.replace(orders, orders.key, keys, &values).await?;
+        for keys in keys.chunks(privacy::AT_ONCE) {
+            let forget = privacy::forget(keys, self.transaction.dialect());
+            self.transaction.execute(forget).await?;
+        }
+        Ok(changed)
+    }
+
+    /// Has indexes of texts remove at once what is deleted from them, where they would keep it for a while.
+    async fn forget_texts(&mut self, at_once: bool) -> Result<(), Error> {
+        for statement in privacy::forget_texts(at_once, self.transaction.dialect()) {
+            self.transaction.execute(statement).await?;
+        }
+        Ok(())
+    }
+}
+
+/// An address that is nobody's, and that no one else has got, so that reports still count one customer.
+pub(super) fn nobody() -> Result<String, Error> {
+    let chance = getrandom::u64().map_err(host_interface::Error::failed)?;
+    Ok(format!("erased-{chance:016x}{NOBODY}"))
+}

@@ -1,0 +1,233 @@
+//! What an erasure leaves: nothing of the person, and everything that sums are made of.
+
+use host_interface::{Erased, Erasure, Method, Person};
+use plugin::bulk::maintenance;
+use plugin::privacy;
+use serde_json::{Value, json};
+
+use super::marked::{EMAIL, MARK, Marked, USER, answer};
+use crate::support::databases::Engine;
+use crate::support::mirror::Mirror;
+
+fn erasure() -> Erasure {
+    Erasure::new(Person::of_email(EMAIL).user(USER), "asked by letter")
+}
+
+impl Marked {
+    async fn erase(&self, erasure: &Erasure) -> Erased {
+        privacy::erase(&self.store.app.shop, erasure).await.unwrap()
+    }
+
+    async fn check(&self) {
+        let progress = host_interface::ProgressHandle::new(());
+        let found = maintenance::check(&self.store.app.shop.store, &progress).await.unwrap();
+        assert_eq!(found, [], "what is kept beside records is right");
+    }
+
+    /// The figures of all reports, without the names and addresses of customers.
+    async fn figures(&self) -> Vec<Value> {
+        let mut figures = Vec::new();
+        for report in ["sales", "products", "customers", "inventory"] {
+            let path = format!("/reports/{report}");
+            let mut document = self.ask(Method::Get, &path, Value::Null).await;
+            for row in document["data"].as_array_mut().unwrap() {
+                row.as_object_mut().unwrap().remove("id");
+                for name in ["user_id", "email", "name"] {
+                    row["attributes"].as_object_mut().unwrap().remove(name);
+                }
+            }
+            figures.push(document);
+        }
+        figures
+    }
+}
+
+#[tokio::test]
+async fn a_copy_has_every_text_of_the_person_and_none_of_another() {
+    let marked = Marked::open().await;
+    marked.is_complete().await;
+    let person = Person::of_email(" marker-EMAIL@person.example ").user(USER);
+    let copy = privacy::export(&marked.store.app.shop, &person).await.unwrap();
+    let places: serde_json::Map<String, Value> = serde_json::from_str(&copy).unwrap();
+    let names: Vec<&str> = places.keys().map(String::as_str).collect();
+    let all: Vec<&str> = privacy::PLACES.iter().map(privacy::Place::name).collect();
+    assert_eq!(names, all, "each place has something");
+    let lower = copy.to_lowercase();
+    for place in privacy::PLACES {
+        let resource = place.resource(plugin::resources::REGISTRY).unwrap();
+        let records = &places[place.name()];
+        for field in resource.fields().filter(|field| field.personal.is_some()) {
+            assert!(records[0].get(field.name).is_some(), "{} lacks {}", place.name(), field.name);
+        }
+    }
+    for mark in
+        ["orderitem-attributes", "tracking-url", "refund-comment", "tax-number", "kept-answer"]
+    {
+        assert!(lower.contains(&format!("{MARK}{mark}")), "{mark} is missing");
+    }
+    assert!(!lower.contains("other"), "nothing of another person");
+}
+
+#[tokio::test]
+async fn nothing_of_an_erased_person_remains_anywhere() {
+    let marked = Marked::open().await;
+    let mut mirror = Mirror::of_all(100);
+    mirror.catch_up(&marked.store).await;
+    let figures = marked.figures().await;
+    marked.check().await;
+
+    let erased = marked.erase(&erasure()).await;
+    assert_eq!(erased.remaining, std::collections::BTreeMap::new());
+    assert_eq!(erased.open, [""; 0]);
+    for place in privacy::PLACES {
+        assert!(erased.counts.contains_key(place.name()), "{} in {erased:?}", place.name());
+    }
+    assert_eq!(marked.marks(MARK).await, [""; 0]);
+    assert!(!marked.marks("other-").await.is_empty());
+
+    // Sums, and the answers that are made of them, are as before.
+    marked.check().await;
+    assert_eq!(marked.figures().await, figures);
+
+    // Whoever follows the feed has nothing of the person, either.
+    let changed = mirror.catch_up(&marked.store).await;
+    assert!(changed.contains(&"orders/1".to_owned()), "{changed:?}");
+    let copy = format!("{:?}", mirror.records).to_lowercase();
+    assert!(!copy.contains(MARK), "{copy}");
+    let whole = "/orders/1?include=items,history,refunds,shipments";
+    for path in ["/orders", whole, "/customers", "/vouchers", "/imports/1/faults"] {
+        let document = marked.ask(Method::Get, path, Value::Null).await;
+        assert!(!document.to_string().to_lowercase().contains(MARK), "{path}: {document}");
+    }
+    for search in ["marker", "marker-email", "person.example"] {
+        let path = format!("/orders?filter[search]={search}");
+        let found = marked.ask(Method::Get, &path, Value::Null).await;
+        assert_eq!(found["data"], json!([]), "{search}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_law_asks_for_stays() {
+    let marked = Marked::open().await;
+    let before = marked.ask(Method::Get, "/orders/1", Value::Null).await;
+    marked.erase(&erasure()).await;
+    let after = marked.ask(Method::Get, "/orders/1", Value::Null).await;
+    let (before, after) = (&before["data"]["attributes"], &after["data"]["attributes"]);
+    for kept in [
+        "order_id",
+        "created_on",
+        "order_total",
+        "order_subtotal",
+        "order_tax",
+        "order_refund",
+        "currency_code",
+        "invoice_number",
+        "invoice_prefix",
+        "order_state_id",
+        "orderpayment_type",
+    ] {
+        assert_eq!(after[kept], before[kept], "{kept}");
+    }
+    assert_eq!(after["user_id"], json!(0));
+    let email = after["user_email"].as_str().unwrap();
+    assert!(email.starts_with("erased-") && email.ends_with("@erased.invalid"), "{email}");
+    let items = marked.ask(Method::Get, "/orders/1/items", Value::Null).await;
+    assert_eq!(items["data"][0]["attributes"]["orderitem_quantity"], json!(2));
+    let voucher = marked.ask(Method::Get, "/vouchers/1/ledger", Value::Null).await;
+    assert_eq!(voucher["data"][0]["attributes"]["amount"], json!("-2.00"));
+    assert_eq!(voucher["data"][0]["attributes"]["reason"], json!("erased"));
+}
+
+#[tokio::test]
+async fn an_erasure_can_be_repeated_and_changes_nothing_more() {
+    let marked = Marked::open().await;
+    marked.erase(&erasure()).await;
+    let version = marked.number("SELECT version FROM shop_orders WHERE shop_order_id = 1").await;
+    let again = marked.erase(&erasure()).await;
+    assert_eq!((again.counts.len(), again.remaining.len()), (0, 0), "{again:?}");
+    let now = marked.number("SELECT version FROM shop_orders WHERE shop_order_id = 1").await;
+    assert_eq!(now, version);
+}
+
+#[tokio::test]
+async fn a_dry_run_counts_what_the_erasure_changes_and_changes_nothing() {
+    let marked = Marked::open().await;
+    let marks = marked.marks(MARK).await;
+    let dry = marked.erase(&erasure().dry_run()).await;
+    assert_eq!(marked.marks(MARK).await, marks);
+    let erased = marked.erase(&erasure()).await;
+    assert_eq!(dry.counts, erased.counts);
+}
+
+#[tokio::test]
+async fn a_person_is_found_by_the_hash_of_the_address_alone() {
+    let marked = Marked::open().await;
+    let hash = marked.store.app.shop.host.email_hash(EMAIL).unwrap();
+    let erasure = Erasure::new(Person::of_email_hash(hash), "restored");
+    let erased = marked.erase(&erasure).await;
+    assert_eq!(erased.counts.get("orders"), Some(&1));
+    assert_eq!(marked.marks(MARK).await, ["shop_keys.idempotency_key"; 0]);
+}
+
+#[tokio::test]
+async fn open_orders_are_named_and_kept_unless_the_erasure_is_forced() {
+    let marked = Marked::open().await;
+    let open = json!({"user_email": EMAIL, "order_id": "OPEN-1", "items": [{"product_id": 1}]});
+    marked.ask(Method::Post, "/orders", open).await;
+    let marks = marked.marks(MARK).await;
+    let refused = marked.erase(&erasure()).await;
+    assert_eq!(refused.open, ["OPEN-1"]);
+    assert!(refused.is_refused(&erasure()));
+    assert_eq!(marked.marks(MARK).await, marks);
+    // A status with which nothing is on the pick list completes it.
+    marked.erase(&erasure().force()).await;
+    assert_eq!(marked.marks(MARK).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn another_person_is_left_as_they_were() {
+    let marked = Marked::open().await;
+    let read = async || {
+        let mut all = Vec::new();
+        for path in
+            ["/orders/2", "/orders/2/items", "/orders/2/history", "/customers", "/vouchers/2"]
+        {
+            all.push(answer(&marked.store, Method::Get, path, Value::Null).await.1);
+        }
+        all
+    };
+    let mut before = read().await;
+    marked.erase(&erasure()).await;
+    let mut after = read().await;
+    // The list of customers has lost the person.
+    let customers = |all: &mut Vec<Value>| all.remove(3)["data"].as_array().unwrap().len();
+    assert_eq!(customers(&mut before), customers(&mut after) + 1);
+    assert_eq!(after, before);
+}
+
+/// On this engine, what was deleted stays in the file until it is vacuumed, and in an index of texts until it is
+/// merged, unless an erasure takes care of it.
+#[cfg_attr(not(engine = "sqlite"), ignore = "it reads the file of the database")]
+#[tokio::test]
+async fn the_file_has_nothing_of_an_erased_person_after_vacuum() {
+    let marked = Marked::open().await;
+    assert_eq!(marked.store.database.engine, Engine::Sqlite);
+    marked.erase(&erasure()).await;
+    marked.store.run("VACUUM").await;
+    marked.store.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
+    let mut read = 0;
+    for file in std::fs::read_dir(marked.store.database.folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap().to_ascii_lowercase();
+        read += bytes.len();
+        for text in ["marker", "person.example"] {
+            assert!(!bytes.windows(text.len()).any(|found| found == text.as_bytes()), "{text}");
+        }
+    }
+    assert!(read > 0);
+    // The trigrams of its texts are gone from the indexes as well.
+    for table in ["shop_orders_search", "shop_addresses_search"] {
+        let terms =
+            format!("SELECT count(*) FROM {table}_terms WHERE term IN ('mar', 'ark', 'rke')");
+        assert_eq!(marked.number(&terms).await, 0, "{table}");
+    }
+}

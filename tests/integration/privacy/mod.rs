@@ -1,0 +1,9 @@
+//! A person's data: where it is, its copy, and its removal.
+
+mod erasing;
+mod keeping;
+mod killing;
+mod map;
+mod marked;
+mod retaining;
+mod routes;

@@ -1,0 +1,152 @@
+//! What the site keeps for a time only: nothing goes unless a parameter says so, and then what is old enough.
+
+use std::sync::{Arc, Mutex};
+
+use host_interface::{
+    Error, Host, HostHandle, LogRecord, Mail, Method, TrailEntry, User, UserQuery,
+};
+use plugin::privacy::{Retained, count_retained, retain};
+use serde_json::{Value, json};
+
+use crate::support::bare::Bare;
+use crate::support::databases::Engine;
+use crate::support::permissive::PermissiveHost;
+
+/// A host whose site has set these parameters, with the entries of its trail.
+struct Retaining {
+    set: Value,
+    trail: Arc<Mutex<Vec<TrailEntry>>>,
+}
+
+impl Host for Retaining {
+    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
+        let UserQuery::Id(id) = query else { return Ok(None) };
+        Ok(Some(User::new(id, "ada", "Ada", "ada@example.com")))
+    }
+
+    fn parameters(&self) -> String {
+        let mut all: Value = serde_json::from_str(&PermissiveHost.parameters()).unwrap();
+        let set = self.set.as_object().unwrap().clone();
+        all.as_object_mut().unwrap().extend(set);
+        all.to_string()
+    }
+
+    fn parameters_revision(&self) -> u64 {
+        1
+    }
+
+    async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn record(self: Arc<Self>, entry: TrailEntry) -> Result<(), Error> {
+        self.trail.lock().unwrap().push(entry);
+        Ok(())
+    }
+
+    fn log(&self, record: &LogRecord<'_>) {
+        PermissiveHost.log(record);
+    }
+}
+
+/// A store of a site that has set these parameters, with orders of six years ago and of today, closed and open, and
+/// with customers. Returns also the entries of the trail.
+async fn open(set: Value) -> (Bare, Arc<Mutex<Vec<TrailEntry>>>) {
+    let trail = Arc::<Mutex<Vec<TrailEntry>>>::default();
+    let host = Retaining { set, trail: Arc::clone(&trail) };
+    let store = Bare::of(Engine::of_this_run(), HostHandle::new(host)).await;
+    let post = async |path: &str, body: Value| {
+        let answer = store.ask(Method::Post, path, body).await;
+        assert_eq!(answer.status(), 201, "{}", String::from_utf8_lossy(answer.body()));
+    };
+    for (reference, email, status, year) in [
+        ("closed-1", "ada@example.com", 8, 2019),
+        ("closed-2", "Ada@example.com", 6, 2019),
+        ("closed-3", "eve@example.com", 8, 2019),
+        ("open-1", "ada@example.com", 1, 2019),
+        ("new-1", "ada@example.com", 8, 2999),
+    ] {
+        let order = json!({
+            "order_id": reference, "user_email": email, "order_state_id": status,
+            "created_on": format!("{year}-02-03T04:05:06"), "billing_last_name": "Birch",
+            "items": [{"orderitem_name": "Lamp", "orderitem_price": "5.00"}],
+        });
+        post("/orders", order).await;
+    }
+    for email in ["ada@example.com", "idle@example.com", "recent@example.com"] {
+        let address = json!({"first_name": "A", "last_name": "B", "email": email});
+        post("/customers", address).await;
+    }
+    // The feed has begun long ago, and only the last customer has changed since.
+    assert_eq!(store.ask(Method::Get, "/changes", Value::Null).await.status(), 200);
+    store.run("UPDATE shop_feed SET began = 1").await;
+    store.run("UPDATE shop_changes SET seq = 2 WHERE kind = 'customers' AND record < 3").await;
+    (store, trail)
+}
+
+async fn documents(store: &Bare, path: &str) -> Vec<Value> {
+    let answer = store.ask(Method::Get, path, Value::Null).await;
+    let document: Value = serde_json::from_slice(answer.body()).unwrap();
+    document["data"].as_array().unwrap().clone()
+}
+
+/// The references of the orders that still have a name.
+async fn named(store: &Bare) -> Vec<String> {
+    let mut named = Vec::new();
+    for order in documents(store, "/orders?list[ordering]=shop_order_id&list[direction]=asc").await
+    {
+        if order["attributes"]["billing_last_name"] == "Birch" {
+            named.push(order["attributes"]["order_id"].as_str().unwrap().to_owned());
+        }
+    }
+    named.sort();
+    named
+}
+
+#[tokio::test]
+async fn nothing_goes_unless_the_site_says_so() {
+    let (store, trail) = open(json!({})).await;
+    assert_eq!(retain(&store.app.shop).await.unwrap(), Retained::default());
+    assert_eq!(named(&store).await.len(), 5);
+    assert!(trail.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn old_orders_lose_what_is_personal_by_group_of_statuses() {
+    let (store, trail) = open(json!({"retention_closed_months": 60})).await;
+    let expected = Retained { closed: 3, ..Retained::default() };
+    assert_eq!(count_retained(&store.app.shop).await.unwrap(), expected);
+    assert_eq!(named(&store).await.len(), 5, "counting changes nothing");
+    assert_eq!(retain(&store.app.shop).await.unwrap(), expected);
+    assert_eq!(named(&store).await, ["new-1", "open-1"]);
+    assert_eq!(retain(&store.app.shop).await.unwrap(), Retained::default(), "once");
+
+    // Two persons are still two customers.
+    let path = "/reports/customers?filter[date_from]=2019-01-01&filter[date_to]=2019-12-31";
+    let statuses = documents(&store, path).await;
+    assert_eq!(statuses.len(), 3, "ada with the open order, and two that are erased: {statuses:?}");
+    let trail = trail.lock().unwrap();
+    assert_eq!(trail.len(), 1);
+    assert_eq!(trail[0].action, "privacy.retain");
+    assert!(!trail[0].details.contains('@'), "{}", trail[0].details);
+}
+
+#[tokio::test]
+async fn open_orders_have_a_time_of_their_own() {
+    let (store, _) = open(json!({"retention_open_months": 60})).await;
+    assert_eq!(retain(&store.app.shop).await.unwrap().open, 1);
+    assert_eq!(named(&store).await, ["closed-1", "closed-2", "closed-3", "new-1"]);
+}
+
+#[tokio::test]
+async fn customers_without_orders_go_when_nothing_has_changed_for_so_long() {
+    let (store, _) = open(json!({"retention_customers_months": 12})).await;
+    let expected = Retained { customers: 1, ..Retained::default() };
+    assert_eq!(count_retained(&store.app.shop).await.unwrap(), expected);
+    assert_eq!(retain(&store.app.shop).await.unwrap(), expected);
+    let left = documents(&store, "/customers").await;
+    let mut left: Vec<&str> =
+        left.iter().filter_map(|one| one["attributes"]["email"].as_str()).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["ada@example.com", "recent@example.com"]);
+}
