@@ -61,7 +61,9 @@ pub use base::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use base::databases::{Databases, DatabasesError, OwnDatabases};
 pub use base::error::Error;
 pub use base::secret_key::{SecretKey, SecretKeyError};
-pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError};
+pub use base::settings::{
+    LogFormat, MailSettings, SecondFactors, ServerSettings, Settings, SettingsError,
+};
 pub use base::smtp_url::{SmtpUrl, SmtpUrlError};
 #[doc(hidden)]
 pub use base::text::fold;

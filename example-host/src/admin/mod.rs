@@ -22,7 +22,10 @@ mod pages;
 mod paths;
 mod permission;
 mod problem;
+mod proof;
+mod qr;
 mod records;
+mod second_step;
 mod sign_in;
 mod spool;
 mod table;
@@ -41,6 +44,7 @@ use host_service::Refusal;
 use crate::api::gate::Api;
 use crate::base::error::Error;
 use crate::base::secret;
+use crate::base::settings::SecondFactors;
 use crate::identity::sessions::{self, Session};
 use crate::site::Site;
 use crate::site::operations::Recorded;
@@ -50,7 +54,10 @@ use self::authenticator::Authenticator;
 use self::catalogue::Catalogue;
 use self::cookies::Cookies;
 use self::form::Form;
-use self::paths::{MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
+use self::paths::{
+    MANAGE, Needed, SECOND_FACTOR, SIGN_IN, SIGN_IN_CODE, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE,
+    href,
+};
 use self::problem::Problem;
 use self::table::{PAGES, Page, Write};
 use self::uploads::Uploads;
@@ -80,13 +87,19 @@ pub(crate) struct Administration {
 
 impl Administration {
     /// Builds the table of pages.
-    pub(crate) fn new(site: Site, api: Api, audit: Arc<Audit>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        site: Site,
+        api: Api,
+        audit: Arc<Audit>,
+        second_factors: SecondFactors,
+    ) -> Result<Self, Error> {
         let mut pages = matchit::Router::new();
         for page in PAGES {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        let authenticator = Arc::new(Authenticator::new(site.clone(), Arc::clone(&audit)));
+        let authenticator = Authenticator::new(site.clone(), Arc::clone(&audit), second_factors);
+        let authenticator = Arc::new(authenticator);
         let (catalogue, uploads) = (Arc::default(), Arc::new(Uploads::new()));
         Ok(Self { site, api, audit, catalogue, uploads, pages, authenticator })
     }
@@ -168,6 +181,10 @@ impl Administration {
             shown.page = SIGN_IN_PAGE;
             return sign_in::answer(&self.authenticator, request, cookies, reads).await;
         }
+        if request.path == SIGN_IN_CODE {
+            shown.page = SIGN_IN_PAGE;
+            return second_step::answer(&self.authenticator, request, cookies, reads).await;
+        }
         let Some((session, form)) = self.authenticate(request, cookies, reads).await? else {
             return Ok(sign_in::first(request, reads));
         };
@@ -182,6 +199,9 @@ impl Administration {
             // A user without access to the administration must not keep a session.
             cookies.end_session();
             return Ok(sign_in::first(request, reads));
+        }
+        if self.authenticator.must_set_up(&visit.session) && page.path != SECOND_FACTOR {
+            return Ok(view::redirect(&href(SECOND_FACTOR)));
         }
         if !(page.offered)(&self.site, &self.catalogue, visit.session.user) {
             return Err(Problem::NotFound);

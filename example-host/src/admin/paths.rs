@@ -15,6 +15,10 @@ pub(crate) const ADMIN: Needed = CORE_ADMIN;
 pub(crate) const SIGN_IN: &str = "/sign-in";
 /// The name of that page in logs and in the audit trail.
 pub(crate) const SIGN_IN_PAGE: &str = "administration.sign_in";
+/// The path of the page that asks for the code of a second factor after the password.
+pub(crate) const SIGN_IN_CODE: &str = "/sign-in/code";
+/// The path of the page on which users set up their second factor.
+pub(crate) const SECOND_FACTOR: &str = "/account/second-factor";
 /// The path that ends a session.
 pub(crate) const SIGN_OUT: &str = "/sign-out";
 /// The name of that page.

@@ -46,6 +46,18 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whether users of the administration have second factors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecondFactors {
+    /// They are neither set up nor asked for.
+    Off,
+    /// Users may set one up, and those of some groups have to.
+    #[default]
+    Allowed,
+    /// Every user has to set one up.
+    Required,
+}
+
 /// How requests are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
@@ -87,6 +99,8 @@ pub struct ServerSettings {
     pub drain_time: Duration,
     /// The time limit for stopping, after that.
     pub stop_timeout: Duration,
+    /// Whether users of the administration have second factors.
+    pub second_factors: SecondFactors,
     /// How many entries the audit trail keeps, besides those that are kept for a number of days; the oldest
     /// are removed first.
     pub audit_entries: u64,
@@ -207,6 +221,11 @@ impl Settings {
                 )?,
                 drain_time: from.seconds_or_none(&variables::HOST_DRAIN_TIME)?,
                 stop_timeout: from.seconds(&variables::HOST_STOP_TIMEOUT)?,
+                second_factors: from.parsed(
+                    &variables::HOST_SECOND_FACTOR,
+                    "off, allowed or required",
+                    second_factors,
+                )?,
                 audit_entries: from.number(
                     &variables::HOST_AUDIT_ENTRIES,
                     "a number greater than 0",
@@ -331,6 +350,15 @@ fn log_format(value: &str) -> Option<LogFormat> {
     match value {
         "text" => Some(LogFormat::Text),
         "json" => Some(LogFormat::Json),
+        _ => None,
+    }
+}
+
+fn second_factors(value: &str) -> Option<SecondFactors> {
+    match value {
+        "off" => Some(SecondFactors::Off),
+        "allowed" => Some(SecondFactors::Allowed),
+        "required" => Some(SecondFactors::Required),
         _ => None,
     }
 }

@@ -63,6 +63,8 @@ variables! {
     HOST_AUDIT_DAYS = "365",
         "days for which the audit trail keeps entries about users, groups, rules, tokens, extensions and parameters";
     HOST_AUDIT_ENTRIES = "100000", "number of other entries that it keeps";
+    HOST_SECOND_FACTOR = "allowed",
+        "second factors of users in the administration: off, allowed or required";
     HOST_TOKEN_LIFETIME = "0", "days after which a token ends at the latest; 0 for no limit";
     HOST_DELIVER_TO = "",
         "networks that extensions may send requests to although they are not public, e.g. 10.0.0.0/8, also without TLS";

@@ -19,9 +19,9 @@ macro_rules! files {
     };
 }
 
-pub(super) const SQLITE: Files = files!["sqlite": "0001_base"];
-pub(super) const POSTGRES: Files = files!["postgres": "0001_base"];
-pub(super) const MYSQL: Files = files!["mysql": "0001_base"];
+pub(super) const SQLITE: Files = files!["sqlite": "0001_base", "0002_second_factor"];
+pub(super) const POSTGRES: Files = files!["postgres": "0001_base", "0002_second_factor"];
+pub(super) const MYSQL: Files = files!["mysql": "0001_base", "0002_second_factor"];
 
 /// A migrator for these files.
 pub(super) fn migrator(files: Files) -> Migrator {

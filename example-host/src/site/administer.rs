@@ -83,6 +83,14 @@ impl Site {
         operations::users::set_password(self, Who::Name(username), &hash).await.map(drop)
     }
 
+    /// Removes the second factor of a user who has lost the device. All sessions of the user end.
+    ///
+    /// # Errors
+    /// When there is no such user, the user has no second factor, or the database fails.
+    pub async fn remove_second_factor(&self, username: &str) -> Result<(), Error> {
+        operations::second_factor::remove(self, Who::Name(username)).await.map(drop)
+    }
+
     /// Removes a user with the user's token. Records of extensions that name the user are kept; an
     /// extension may ask for the event.
     ///

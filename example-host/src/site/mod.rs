@@ -95,6 +95,7 @@ struct Inner {
     libraries: Vec<LibraryEntry>,
     unserved: Vec<Unserved>,
     mailer: Mailer,
+    secrets: Arc<Secrets>,
     token_lifetime: Option<Duration>,
     closed: AtomicBool,
 }
@@ -236,6 +237,16 @@ impl Site {
     /// The recent requests to the API.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.inner.traffic
+    }
+
+    /// What encrypts the secrets that the site has to keep.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.inner.secrets
+    }
+
+    /// What sends the mails of the site.
+    pub(crate) fn mailer(&self) -> &Mailer {
+        &self.inner.mailer
     }
 
     /// The longest life of a token on this site, if it is limited.
@@ -385,7 +396,7 @@ impl Loaded {
                 libraries::refuse_to_add(&database, names).await?;
             }
             let state = state_of(database, &created);
-            let shared = Shared { state, sender, secrets };
+            let shared = Shared { state, sender, secrets: Arc::clone(&secrets) };
             install(shared, &databases, created, failures, actor.as_deref()).await
         });
         let installed = installed.await;
@@ -403,6 +414,7 @@ impl Loaded {
                 libraries,
                 unserved: failures.logged(),
                 mailer,
+                secrets,
                 token_lifetime,
                 closed: AtomicBool::new(false),
             }),

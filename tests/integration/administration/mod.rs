@@ -14,6 +14,7 @@ mod extensions;
 mod pages;
 mod record_forms;
 mod record_pages;
+mod second_factor;
 mod sessions;
 mod tokens;
 mod trust;

@@ -15,6 +15,7 @@ pub(super) mod panels;
 pub(super) mod parameters;
 pub(super) mod permissions;
 pub(super) mod records;
+pub(super) mod second_factor;
 pub(super) mod token;
 pub(super) mod token_new;
 pub(super) mod token_rotate;

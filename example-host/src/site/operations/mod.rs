@@ -7,6 +7,7 @@ pub(crate) mod extensions;
 pub(crate) mod groups;
 mod operation;
 pub(crate) mod permissions;
+pub(crate) mod second_factor;
 pub(crate) mod tokens;
 pub(crate) mod users;
 
@@ -15,7 +16,7 @@ pub(crate) use self::operation::Operation;
 
 /// Every operation. Tests hold it against the forms of the pages and against the commands.
 #[cfg(test)]
-pub(crate) static ALL: [&Operation; 21] = [
+pub(crate) static ALL: [&Operation; 25] = [
     &users::ADD,
     &users::CHANGE,
     &users::CHANGE_WITH_PASSWORD,
@@ -26,12 +27,16 @@ pub(crate) static ALL: [&Operation; 21] = [
     &users::SIGN_OUT,
     &users::SIGN_OUT_EVERYWHERE,
     &users::REMOVE,
+    &second_factor::TURN_ON,
+    &second_factor::RENEW_CODES,
+    &second_factor::TURN_OFF,
+    &second_factor::REMOVE,
     &tokens::GENERATE,
     &tokens::CREATE,
     &tokens::ROTATE,
     &tokens::REVOKE,
     &groups::ADD,
-    &groups::RENAME,
+    &groups::CHANGE,
     &groups::REMOVE,
     &permissions::CHANGE,
     &extensions::ENABLE,
