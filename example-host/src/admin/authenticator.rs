@@ -25,6 +25,7 @@ use crate::identity::passwords;
 use crate::identity::second_factor::{self, Code, SecondFactor};
 use crate::identity::sessions::Session;
 use crate::site::Site;
+use crate::site::notices::About;
 use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
 use super::pace::Pace;
@@ -230,6 +231,9 @@ impl Authenticator {
         match code {
             Some(code) if second_factor::use_up(database, user, code).await? => {
                 self.throttle.succeed(database, &keys).await?;
+                if let Code::Recovery(_) = code {
+                    self.site.notify(user, About::RecoveryCodeUsed).await;
+                }
                 Ok(CodeAttempt::Accepted(code))
             }
             _ => {

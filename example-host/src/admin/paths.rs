@@ -17,6 +17,14 @@ pub(crate) const SIGN_IN: &str = "/sign-in";
 pub(crate) const SIGN_IN_PAGE: &str = "administration.sign_in";
 /// The path of the page that asks for the code of a second factor after the password.
 pub(crate) const SIGN_IN_CODE: &str = "/sign-in/code";
+/// The path of the page that sends a link to whoever has forgotten a password.
+pub(crate) const FORGOTTEN: &str = "/sign-in/forgotten";
+/// The name of that page.
+pub(crate) const FORGOTTEN_PAGE: &str = "administration.forgotten";
+/// The path of the page that such a link leads to.
+pub(crate) const NEW_PASSWORD: &str = "/new-password";
+/// The name of that page.
+pub(crate) const NEW_PASSWORD_PAGE: &str = "administration.new_password";
 /// The path of the page on which users set up their second factor.
 pub(crate) const SECOND_FACTOR: &str = "/account/second-factor";
 /// The path that ends a session.

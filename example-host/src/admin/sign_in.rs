@@ -35,12 +35,14 @@ struct SignInPage {
     username: Field,
     password: Field,
     next: String,
+    /// Whether a link for a new password can be asked for.
+    forgotten: bool,
     /// The error message of the previous attempt.
     alert: String,
 }
 
 impl SignInPage {
-    fn new(username: &str, next: &str, alert: &str) -> Self {
+    fn new(username: &str, next: &str, forgotten: bool, alert: &str) -> Self {
         Self {
             layout: Layout::bare("Sign in"),
             username: Field::text("username", "Username")
@@ -48,6 +50,7 @@ impl SignInPage {
                 .autocomplete("username"),
             password: Field::password("password", "Password").autocomplete("current-password"),
             next: next.to_owned(),
+            forgotten,
             alert: alert.to_owned(),
         }
     }
@@ -73,18 +76,18 @@ pub(crate) async fn answer(
     authenticator: &Authenticator,
     request: &PageRequest,
     cookies: &mut Cookies,
-    reads: bool,
+    (reads, forgotten): (bool, bool),
 ) -> Result<Response<Body>, Problem> {
     if reads {
         let next = Form::of_query(&request.query);
-        let mut page = SignInPage::new("", next.get("next"), "");
+        let mut page = SignInPage::new("", next.get("next"), forgotten, "");
         page.layout.notice = cookies.take_notice();
         return Ok(show(&page)?.response());
     }
     let form = Form::of_body(&request.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
     let again = |status, alert: &str| {
-        Ok(show(&SignInPage::new(username, next, alert))?.with_status(status))
+        Ok(show(&SignInPage::new(username, next, forgotten, alert))?.with_status(status))
     };
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);

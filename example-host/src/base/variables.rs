@@ -73,6 +73,9 @@ variables! {
     HOST_SMTP_URL = "",
         "the mail server, e.g. smtps://user:password@mail.example.com; without one, mails are written to the folder mail";
     HOST_SMTP_TIMEOUT = "30", "seconds allowed for sending a mail";
+    HOST_URL = "",
+        "the address of the site in links of mails, e.g. https://www.example.com; without it, no links are sent";
+    HOST_PASSWORD_RESET = "on", "whether users may choose a new password by a link in a mail: on or off";
     HOST_MAIL_FROM = "no-reply@localhost", "sender of mails";
 }
 

@@ -184,6 +184,9 @@ pub(super) enum UserCommand {
         /// cannot sign in to the administration but can have a token.
         #[arg(long)]
         password_stdin: bool,
+        /// Send the user a link to choose a password, which is good for seven days.
+        #[arg(long, conflicts_with = "password_stdin")]
+        invite: bool,
     },
     /// List users: id, name, e-mail, groups, active or blocked, whether a second factor is set.
     List(Form),

@@ -133,10 +133,10 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
 
 async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
     match command {
-        UserCommand::Add { name, email, group, password_stdin } => {
+        UserCommand::Add { name, email, group, password_stdin, invite } => {
             let password = if password_stdin { Some(read_line()?) } else { None };
             let new = NewUser { username: name, email, groups: group, password };
-            print([site.add_user(new).await?])
+            print([if invite { site.invite_user(new).await? } else { site.add_user(new).await? }])
         }
         UserCommand::List(form) => {
             form.print(site.users().await?.into_iter().map(rows::User::from))

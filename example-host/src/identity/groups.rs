@@ -2,32 +2,31 @@
 
 use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::fold;
-use crate::database::{Connection, Database, sql};
+use crate::database::{Connection, Database, row, select, sql};
 use crate::identity::names::name_of;
 
-/// A group as administrators see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupEntry {
-    /// The primary key.
-    pub id: i64,
-    /// Its title, unique without regard to case.
-    pub title: String,
-    /// The title of the group above it; `None` for the topmost.
-    pub parent: Option<String>,
-    /// Whether its users, and those of the groups below it, need a second factor.
-    pub second_factor: bool,
+row! {
+    /// A group as administrators see it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct GroupEntry {
+        /// The primary key.
+        pub id: i64 = "g.id",
+        /// Its title, unique without regard to case.
+        pub title: String = "g.title",
+        /// The title of the group above it; `None` for the topmost.
+        pub parent: Option<String> = "p.title",
+        /// Whether its users, and those of the groups below it, need a second factor.
+        pub second_factor: bool = "f.group_id IS NOT NULL",
+    }
 }
 
 /// All groups, in the order of their creation.
 pub(crate) async fn all(database: &Database) -> Result<Vec<GroupEntry>, Error> {
-    let statement =
-        sql("SELECT g.id, g.title, p.title, f.group_id IS NOT NULL FROM host_groups g \
-         LEFT JOIN host_groups p ON p.id = g.parent_id \
-         LEFT JOIN host_second_factor_groups f ON f.group_id = g.id ORDER BY g.id");
-    let rows: Vec<(i64, String, Option<String>, bool)> = database.fetch_all(statement).await?;
-    let entry =
-        |(id, title, parent, second_factor)| GroupEntry { id, title, parent, second_factor };
-    Ok(rows.into_iter().map(entry).collect())
+    let statement = select::<GroupEntry>(
+        "FROM host_groups g LEFT JOIN host_groups p ON p.id = g.parent_id \
+         LEFT JOIN host_second_factor_groups f ON f.group_id = g.id ORDER BY g.id",
+    );
+    database.fetch_all(statement).await
 }
 
 /// The trimmed title, if it is acceptable for a group.

@@ -8,6 +8,7 @@ pub(crate) mod failures;
 pub(crate) mod groups;
 mod hashing;
 pub(crate) mod names;
+pub(crate) mod password_links;
 pub(crate) mod passwords;
 pub(crate) mod rates;
 pub(crate) mod scopes;

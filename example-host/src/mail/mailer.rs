@@ -7,6 +7,7 @@ use host_interface::Mail;
 use lettre::Address;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Mailbox, Message};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
@@ -15,6 +16,9 @@ use crate::watch::metrics::Metrics;
 use super::error::MailError;
 use super::folder::Folder;
 use super::smtp::Server;
+
+/// How many mails of the host itself may wait to be sent.
+const PLACES: usize = 100;
 
 /// Sends the mails of a site. Clones share their state.
 #[derive(Clone, Debug)]
@@ -26,6 +30,9 @@ pub(crate) struct Mailer {
 struct Inner {
     from: Mailbox,
     delivery: Delivery,
+    /// The address of the site in links.
+    url: Option<String>,
+    places: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
 
@@ -46,7 +53,23 @@ impl Mailer {
             Some(url) => Delivery::Server(Server::new(url.clone(), settings.timeout)?),
             None => Delivery::Folder(Folder::new(folder)),
         };
-        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), delivery, metrics }) })
+        let (from, url) = (settings.from.clone(), settings.site_url.clone());
+        let places = Arc::new(Semaphore::new(PLACES));
+        Ok(Self { inner: Arc::new(Inner { from, delivery, url, places, metrics }) })
+    }
+
+    /// The address of the site in links; `None` if mails with links cannot be sent, because nobody would get them,
+    /// or because only the operator knows the address.
+    pub(crate) fn site_url(&self) -> Option<&str> {
+        match self.inner.delivery {
+            Delivery::Server(_) => self.inner.url.as_deref(),
+            Delivery::Folder(_) => None,
+        }
+    }
+
+    /// A place for a mail that is sent beside what causes it, if not too many wait.
+    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.inner.places).try_acquire_owned().ok()
     }
 
     /// Sends a mail.

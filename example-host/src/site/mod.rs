@@ -10,6 +10,7 @@ pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 mod libraries;
+pub(crate) mod notices;
 pub(crate) mod operations;
 pub(crate) mod quickstart;
 mod reminders;

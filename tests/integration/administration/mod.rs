@@ -11,6 +11,8 @@ mod browser_files;
 mod browser_records;
 mod details;
 mod extensions;
+#[cfg(engine = "sqlite")] // The mail server is the only other party.
+mod forgotten;
 mod pages;
 mod record_forms;
 mod record_pages;

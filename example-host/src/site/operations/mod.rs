@@ -6,6 +6,7 @@ mod author;
 pub(crate) mod extensions;
 pub(crate) mod groups;
 mod operation;
+pub(crate) mod password_links;
 pub(crate) mod permissions;
 pub(crate) mod second_factor;
 pub(crate) mod tokens;

@@ -6,6 +6,7 @@ use crate::identity::acl::CORE_MANAGE;
 use crate::identity::administrators::Force;
 use crate::identity::{second_factor, sessions};
 use crate::site::Site;
+use crate::site::notices::About;
 use crate::site::state::change;
 
 use super::author::{Author, Recorded};
@@ -43,6 +44,7 @@ pub(crate) async fn turn_on(
         }
         author.record(transaction, ("user", user), "").await
     })?;
+    site.notify(user, About::SecondFactorOn).await;
     Ok((codes, recorded))
 }
 
@@ -57,28 +59,33 @@ pub(crate) async fn renew_codes(site: &Site, user: i64) -> Result<(Vec<String>, 
         second_factor::put_codes(transaction, user, &codes).await?;
         author.record(transaction, ("user", user), "").await
     })?;
+    site.notify(user, About::RecoveryCodesRenewed).await;
     Ok((codes, recorded))
 }
 
 /// Removes the second factor of the user whose session it is.
 pub(crate) async fn turn_off(site: &Site, user: i64) -> Result<Recorded, Error> {
-    change!(site.state(), |transaction| {
+    let recorded = change!(site.state(), |transaction| {
         let author = Author::of(site, &TURN_OFF, Force::No, transaction).await?;
         take(transaction, user).await?;
         author.record(transaction, ("user", user), "").await
-    })
+    })?;
+    site.notify(user, About::SecondFactorOff).await;
+    Ok(recorded)
 }
 
 /// Removes the second factor of a user who has lost the device. All sessions of the user end.
 pub(crate) async fn remove(site: &Site, who: Who<'_>) -> Result<Recorded, Error> {
-    change!(site.state(), |transaction| {
+    let (user, recorded) = change!(site.state(), |transaction| {
         let author = Author::of(site, &REMOVE, Force::No, transaction).await?;
         let user = who.key(transaction).await?;
         author.may_touch(transaction, user).await?;
         take(transaction, user).await?;
         sessions::end_all(transaction, user).await?;
-        author.record(transaction, ("user", user), "").await
-    })
+        Ok((user, author.record(transaction, ("user", user), "").await?))
+    })?;
+    site.notify(user, About::SecondFactorRemoved).await;
+    Ok(recorded)
 }
 
 async fn take(transaction: &mut Connection, user: i64) -> Result<(), Error> {
