@@ -32,7 +32,7 @@
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
 //! | `site` | an open site: what administrators do to it (`operations`, by names in `administer`), its `state` in memory, its `services` to plugins, `notices` to users, `events`, `jobs`, `copy`, `backup` and `restore` |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `commands` (which ones extensions declare, with their options) |
-//! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords` and the links to choose one (`password_links`), `second_factor` with its codes (`totp`), `sessions`, `devices`, and `failures` of sign-ins |
+//! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords`, `password_links`, `second_factor` with its codes (`totp`), `sessions`, `devices`, `failures` of sign-ins |
 //! | `deliver` | the requests that extensions send to other sites: which `addresses` and targets are allowed, resolution (`names`), TLS, and the way of a request (`sender`) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |

@@ -6,6 +6,10 @@ use crate::support::phone::{Phone, forget_codes};
 use crate::support::smtp::Sink;
 use crate::support::visitor::{PASSWORD, give_passwords};
 
+/// The answer to whoever asks for a link.
+const SENT: &str = "If there is such an account, a mail with a link is on its way. The link is good once, \
+     for 30 minutes.";
+
 const NEW: &str = "another horse battery";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +53,12 @@ async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_sc
         let phone = Phone { key: browser.text("code#key").await.replace(' ', "") };
         browser.fill("code", "000000").await;
         enter_in(&browser, "code", "\u{e007}").await;
-        browser.says("p#code-fault", "This code is wrong").await;
+        browser
+            .says(
+                "p#code-fault",
+                "This code is wrong; check that the clock of your device is right.",
+            )
+            .await;
         check("second-factor-wrong").await;
         browser.fill("code", &phone.code(0)).await;
         enter_in(&browser, "code", "\u{e007}").await;
@@ -57,9 +66,11 @@ async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_sc
         check("recovery-codes").await;
         browser.press("Continue").await;
         browser.goto("/account/second-factor").await;
-        browser.says("section[aria-labelledby=codes]", "You have 10 left.").await;
+        let left = "You have 10 left. Each takes the place of a code once, if your device is lost.";
+        browser.says("section[aria-labelledby=codes] p", left).await;
         check("second-factor").await;
         browser.press("Sign out").await;
+        browser.says("[role=status]", "You have signed out.").await;
 
         browser.goto("/users").await;
         browser.sign_in("superuser", PASSWORD).await;
@@ -73,16 +84,18 @@ async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_sc
         enter("\u{e007}").await;
         browser.is_at("Users").await;
         browser.press("Sign out").await;
+        browser.says("[role=status]", "You have signed out.").await;
         browser.sign_in("superuser", PASSWORD).await;
         browser.is_at("Dashboard").await;
         browser.press("Sign out").await;
+        browser.says("[role=status]", "You have signed out.").await;
 
         browser.press("Forgot your password?").await;
         browser.is_at("Forgot your password?").await;
         check("forgotten").await;
         browser.fill("name", "administrator").await;
         enter_in(&browser, "name", "\u{e007}").await;
-        browser.says("[role=status]", "If there is such an account").await;
+        browser.says("[role=status]", SENT).await;
         check("forgotten-sent").await;
         let mails = sink.wait_for(2).await;
         let text = mails[1].text();
@@ -92,7 +105,7 @@ async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_sc
         check("new-password").await;
         browser.fill("password", NEW).await;
         enter_in(&browser, "password", "\u{e007}").await;
-        browser.says("[role=status]", "Your password was set.").await;
+        browser.says("[role=status]", "Your password was set. Sign in with it.").await;
         browser.goto(path.split_whitespace().next().unwrap()).await;
         browser.is_at("This link is no longer good").await;
         check("link-gone").await;
