@@ -4,12 +4,14 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
 use crate::base::settings::SecondFactors;
 use crate::identity::password_links::{self, Link, Purpose};
@@ -31,6 +33,9 @@ use super::view::{Field, Layout, Notice, redirect, show};
 
 /// How many requests may wait. What comes beyond them is dropped, as silently as what is beyond the limits.
 const PLACES: usize = 256;
+
+/// The pause after each of them, so that many take hardly anything from others.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The longest name or address that is looked up, in characters.
 const NAME: usize = 254;
@@ -100,6 +105,7 @@ impl Forgotten {
             if let Err(error) = operations::send_reset(&site, &name, client).await {
                 tracing::error!(%error, "a link for a new password could not be sent");
             }
+            sleep(PAUSE).await;
             drop(place);
         });
     }
@@ -174,7 +180,7 @@ pub(crate) async fn choose(
     }
     if asks {
         let device = cookies.device().map(str::to_owned);
-        let asking = sign_in::asking(request, device.as_deref());
+        let asking = sign_in::asking(NEW_PASSWORD_PAGE, request, device.as_deref());
         let user = (link.user, link.username.as_str());
         match authenticator.check_code(asking, user, form.get(CODE)).await? {
             CodeAttempt::Accepted(_) => {}

@@ -13,7 +13,7 @@ use super::authenticator::{Authenticator, CodeAttempt, Refusal, VerifiedUser};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
-use super::paths::{SIGN_IN, href, inside};
+use super::paths::{SIGN_IN, SIGN_IN_PAGE, href, inside};
 use super::problem::Problem;
 use super::sign_in;
 use super::view::{Field, Layout, Notice, redirect, show};
@@ -70,7 +70,7 @@ pub(crate) async fn answer(
         return Ok(page(None, "")?.response());
     }
     let device = cookies.device().map(str::to_owned);
-    let asking = sign_in::asking(request, device.as_deref());
+    let asking = sign_in::asking(SIGN_IN_PAGE, request, device.as_deref());
     let known = (user.id, user.username.as_str());
     let code = match authenticator.check_code(asking, known, form.get(CODE)).await? {
         CodeAttempt::Accepted(code) => code,

@@ -92,7 +92,7 @@ pub(crate) async fn answer(
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
     let device = cookies.device().map(str::to_owned);
-    let asking = asking(request, device.as_deref());
+    let asking = asking(SIGN_IN_PAGE, request, device.as_deref());
     let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
         Attempt::Rejected => return wrong(),
@@ -134,9 +134,13 @@ pub(crate) async fn answer(
 }
 
 /// A request with a password or a code, as it is recorded.
-pub(super) fn asking<'a>(request: &'a PageRequest, device: Option<&'a str>) -> Asking<'a> {
+pub(super) fn asking<'a>(
+    page: &'static str,
+    request: &'a PageRequest,
+    device: Option<&'a str>,
+) -> Asking<'a> {
     Asking {
-        page: SIGN_IN_PAGE,
+        page,
         client: request.client,
         by: By::Device(device),
         id: &request.id,

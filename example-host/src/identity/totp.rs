@@ -2,7 +2,7 @@
 //! seconds, because that is what every app can do. Knows neither users nor where keys are kept.
 
 use hmac::{Hmac, KeyInit, Mac};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
 use subtle::ConstantTimeEq;
 
@@ -17,6 +17,9 @@ const DIGITS: usize = 6;
 
 /// The alphabet of base 32 (RFC 4648).
 const BASE_32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// What is escaped in the address of a key: whatever is not unreserved in an address (RFC 3986).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A key that the host shares with an app: as long as its hash, as RFC 4226 recommends.
 #[derive(Clone, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl Key {
 
     /// The address that apps read from an image.
     pub(crate) fn address(&self, site: &str, username: &str) -> String {
-        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let encoded = |text: &str| utf8_percent_encode(text, ESCAPED).to_string();
         let (site, username, secret) = (encoded(site), encoded(username), self.base_32());
         format!("otpauth://totp/{site}:{username}?secret={secret}&issuer={site}")
     }
@@ -182,8 +185,8 @@ mod tests {
     fn an_address_names_the_site_and_the_user() {
         assert_eq!(
             EXAMPLE.address("shop.example:8080", "ann & bob"),
-            "otpauth://totp/shop%2Eexample%3A8080:ann%20%26%20bob\
-             ?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=shop%2Eexample%3A8080"
+            "otpauth://totp/shop.example%3A8080:ann%20%26%20bob\
+             ?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=shop.example%3A8080"
         );
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use example_host::{SecondFactors, ServerSettings};
 use futures_util::future::join_all;
 
+use crate::support::databases::Database;
 use crate::support::harness::{Setup, Shop};
 use crate::support::phone::{Phone, forget_codes, recovery_codes, set_up, turn_on};
 use crate::support::process::Place;
@@ -476,6 +477,46 @@ async fn a_command_removes_the_second_factor_and_lists_show_it() {
     let exported = place.run("audit export").await;
     assert!(exported.contains("remove a second factor"), "{exported}");
     served.stop().await;
+}
+
+#[tokio::test]
+async fn a_second_factor_moves_with_its_site_and_needs_the_key_of_secrets() {
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    let served = place.serve_with(&[("HOST_SECRET_KEY", key), ("HOST_LOG", "trace")]).await;
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let (phone, codes) = turn_on(&mut ann).await;
+    // Neither the key nor a code is in the log.
+    let log = served.log.all().join("\n");
+    assert!(log.contains("DEBUG"), "much is logged");
+    for secret in
+        [&phone.key, &codes[0], &codes[0].replace('-', ""), &ann.cookies["administration"]]
+    {
+        assert!(!log.contains(secret), "{secret}");
+    }
+    served.stop().await;
+
+    let target = Database::new().await;
+    let (from, to) = (place.site_url(), target.url());
+    let copy = place.call("copy --from").word(&from).word("--to").word(&to);
+    let copied = copy.env("HOST_SECRET_KEY", key).finish().await;
+    copied.succeeds();
+    let signs_in = async |key: &str, code: &str| {
+        let call = place.call("serve --listen 127.0.0.1:0").env("DATABASE_URL", &to);
+        let served = call.env("HOST_SECRET_KEY", key).start().await;
+        let mut ann = Visitor::of(&served.url(""));
+        enter_password(&mut ann, "ann").await;
+        let status = enter(&mut ann, code).await.status;
+        served.stop().await;
+        status
+    };
+    assert_eq!(signs_in(key, &phone.code(0)).await, 422, "a code that was used before");
+    assert_eq!(signs_in(key, &phone.code(1)).await, 303);
+    let other = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
+    assert_eq!(signs_in(other, &phone.code(1)).await, 500, "the key is another one");
+    assert_eq!(signs_in(other, &codes[0]).await, 303, "recovery codes need none");
 }
 
 /// The second step hashes no password: it takes a fraction of the time of the first, and so do wrong codes.
