@@ -285,7 +285,7 @@ impl Authenticator {
         self.devices.is_of(database, &TRUSTED, &device, (user.id, &bound)).await
     }
 
-    /// The user who has entered the password before, as a cookie of this site tells; `None` if it was too long ago,
+    /// The user who has entered the password before, as a cookie of this site shows; `None` if it was too long ago,
     /// or something has changed since.
     pub(crate) async fn half_signed_in(
         &self,
@@ -419,8 +419,11 @@ impl Later {
 impl fmt::Display for Later {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Later::Throttled(seconds) => {
+            Later::Throttled(seconds @ ..=120) => {
                 write!(f, "Too many attempts. Try again in {seconds} seconds.")
+            }
+            Later::Throttled(seconds) => {
+                write!(f, "Too many attempts. Try again in {} minutes.", seconds.div_ceil(60))
             }
             Later::Busy => f.write_str("Too many sign-ins at once. Try again in a moment."),
         }

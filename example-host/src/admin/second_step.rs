@@ -118,7 +118,7 @@ async fn left(authenticator: &Authenticator, user: &VerifiedUser) -> Result<Noti
     let database = authenticator.site.state().database();
     let left = second_factor::codes_left(database, user.id).await?;
     Ok(Notice::good(format!(
-        "You have used a recovery code, and {left} are left. Your account has new ones."
+        "You have used a recovery code, and {left} are left. You can make new ones in your account."
     )))
 }
 

@@ -20,7 +20,7 @@ use super::Site;
 const AGAIN: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(5 * 60)];
 
-/// What a user is told about.
+/// What a mail to a user is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About {
     SecondFactorOn,
@@ -73,7 +73,7 @@ impl About {
 }
 
 impl Site {
-    /// Tells a user what has happened to the account. A failure is only logged, because it has happened.
+    /// Sends a user a mail about what has happened to the account. A failure is only logged, because it has happened.
     pub(crate) async fn notify(&self, user: i64, about: About) {
         match self.notice(user, about).await {
             Ok(Some(mail)) => self.send(mail),

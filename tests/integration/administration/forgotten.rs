@@ -176,7 +176,7 @@ async fn there_are_three_links_an_hour_for_a_user_and_twenty_for_a_block_of_addr
     }
     let seen = ask_from(&shop, "203.0.113.99", "administrator").await;
     answers.insert((seen.status, seen.html));
-    assert_eq!(answers.len(), 1, "nobody is told: {answers:?}");
+    assert_eq!(answers.len(), 1, "the limits are silent: {answers:?}");
     // What comes from elsewhere is dealt with after it.
     ask_from(&shop, "192.0.2.1", "administrator").await;
     let mails = sink.wait_for(4).await;
