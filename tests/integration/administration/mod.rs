@@ -13,7 +13,6 @@ mod browser_people;
 mod browser_records;
 mod details;
 mod extensions;
-#[cfg(engine = "sqlite")] // The mail server is the only other party.
 mod forgotten;
 mod pages;
 mod record_forms;
