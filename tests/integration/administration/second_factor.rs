@@ -127,7 +127,7 @@ async fn a_sign_in_asks_for_a_code_which_is_good_once() {
     assert!(!ann.is_in().await, "the password alone is no session");
     let page = ann.get("/sign-in/code").await;
     page.says("autocomplete=\"one-time-code\"");
-    for wrong in ["", "x", &phone.code(-2), &phone.code(2)] {
+    for wrong in ["", "x", &phone.code(-2), &phone.code(3)] {
         let seen = enter(&mut ann, wrong).await;
         assert_eq!(seen.status, 422, "{wrong}");
         seen.says("This code is wrong, too old or has been used already");
@@ -513,8 +513,9 @@ async fn a_second_factor_moves_with_its_site_and_needs_the_key_of_secrets() {
         served.stop().await;
         status
     };
-    assert_eq!(signs_in(key, &phone.code(0)).await, 422, "a code that was used before");
-    assert_eq!(signs_in(key, &phone.code(1)).await, 303);
+    let code = phone.code(1);
+    assert_eq!(signs_in(key, &code).await, 303);
+    assert_eq!(signs_in(key, &code).await, 422, "a code that was used before");
     let other = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
     assert_eq!(signs_in(other, &phone.code(1)).await, 500, "the key is another one");
     assert_eq!(signs_in(other, &codes[0]).await, 303, "recovery codes need none");
