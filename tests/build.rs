@@ -19,6 +19,10 @@ fn main() {
     if found(&"python3") {
         println!("cargo::rustc-cfg=python");
     }
+    println!("cargo::rustc-check-cfg=cfg(oathtool)");
+    if found(&"oathtool") {
+        println!("cargo::rustc-cfg=oathtool");
+    }
     for (variable, cfg) in [
         ("TEST_BROWSER", "browser"),
         ("TEST_CLIENTS", "clients"),

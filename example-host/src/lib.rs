@@ -28,11 +28,11 @@
 //! |---|---|
 //! | [`cli`] | the command line: `arguments`, `commands` and those of extensions (`declared`), `serve`, `log`, and lists as lines or JSON (`listing`) |
 //! | `server` | HTTP: addresses (`router`), `connections` and their limits, `tls`, proxies (`client`), `health`, the log of accesses and the metrics |
-//! | `admin` | the administration: the table of all pages, `pages` with a file for each, and what precedes a page: `sign_in`, `visit`, `confirm`, `throttle` |
+//! | `admin` | the administration: the table of all pages, `pages` with a file for each, and what precedes a page: `sign_in`, `second_step`, `forgotten`, `visit`, `confirm`, `throttle` |
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
-//! | `site` | an open site: what administrators do to it (`operations`), its `state` in memory, its `services` to plugins, `events`, `jobs`, `copy`, `backup`, `restore`, and the data of a person (`privacy`) |
+//! | `site` | an open site: what administrators do to it (`operations`, by names in `administer`), its `state` in memory, its `services` to plugins, `notices` to users, `events`, `jobs`, `copy`, `backup`, `restore`, and the data of a person (`privacy`) |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `commands` (which ones extensions declare, with their options) |
-//! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords`, `sessions`, `devices`, and `failures` of sign-ins |
+//! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords`, `password_links`, `second_factor` with its codes (`totp`), `sessions`, `devices`, `failures` of sign-ins |
 //! | `deliver` | the requests that extensions send to other sites: which `addresses` and targets are allowed, resolution (`names`), TLS, and the way of a request (`sender`) |
 //! | `mail` | `mailer` (the content of a mail), `smtp` and `folder` (the two ways to deliver it) |
 //! | `watch` | `audit` (who changed what, in a chain of hashes), `traffic` (the last hour of the API and its recent refusals), `metrics` |
@@ -61,7 +61,9 @@ pub use base::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use base::databases::{Databases, DatabasesError, OwnDatabases};
 pub use base::error::Error;
 pub use base::secret_key::{SecretKey, SecretKeyError};
-pub use base::settings::{LogFormat, MailSettings, ServerSettings, Settings, SettingsError};
+pub use base::settings::{
+    LogFormat, MailSettings, SecondFactors, ServerSettings, Settings, SettingsError,
+};
 pub use base::smtp_url::{SmtpUrl, SmtpUrlError};
 #[doc(hidden)]
 pub use base::text::fold;

@@ -1,4 +1,5 @@
-//! Checking a name and a password. This is the only place where the administration does so.
+//! Checking a name and a password, and the code of a second factor. This is the only place where the administration
+//! does so.
 //! Guessing is slowed down, takes the same time for names that do not exist, and is recorded. Users who
 //! are known from before, by their device or their session, have limits and places of their own, so that
 //! guesses of others do not keep them out.
@@ -9,17 +10,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use time::OffsetDateTime;
 use tokio::sync::Semaphore;
 
 use crate::base::error::Error;
 use crate::base::secret::SecretHash;
+use crate::base::settings::SecondFactors;
 use crate::base::text::fold;
 use crate::database::{row, select};
-use crate::identity::devices::Devices;
+use crate::identity::devices::{Devices, HALF_SIGNED_IN, KNOWN, TRUSTED};
 use crate::identity::failures::{self, Key};
 use crate::identity::names::name_of;
 use crate::identity::passwords;
+use crate::identity::second_factor::{self, Code, SecondFactor};
+use crate::identity::sessions::Session;
 use crate::site::Site;
+use crate::site::notices::About;
 use crate::watch::audit::{Audit, Entry, Means, Origin, Record};
 
 use super::pace::Pace;
@@ -82,7 +88,16 @@ pub(crate) enum Attempt {
     Later(Later),
 }
 
-/// Why a password was not checked.
+/// The result of a check of a code.
+pub(crate) enum CodeAttempt {
+    /// It was right, and has been used up.
+    Accepted(Code),
+    Rejected,
+    /// The code was not checked.
+    Later(Later),
+}
+
+/// Why a password or a code was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Later {
     /// The next attempt is allowed after so many seconds.
@@ -95,6 +110,7 @@ pub(crate) enum Later {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal<'a> {
     WrongPassword,
+    WrongCode,
     UnknownName(&'a str),
     Later(Later),
     Blocked,
@@ -106,6 +122,7 @@ pub(crate) struct Authenticator {
     pub(crate) site: Site,
     pub(crate) audit: Arc<Audit>,
     pub(crate) devices: Devices,
+    pub(crate) second_factors: SecondFactors,
     throttle: Throttle,
     places: Semaphore,
     places_of_known: Semaphore,
@@ -123,11 +140,12 @@ row! {
 }
 
 impl Authenticator {
-    pub(crate) fn new(site: Site, audit: Arc<Audit>) -> Self {
+    pub(crate) fn new(site: Site, audit: Arc<Audit>, second_factors: SecondFactors) -> Self {
         Self {
             site,
             audit,
             devices: Devices::default(),
+            second_factors,
             throttle: Throttle::default(),
             places: Semaphore::new(PLACES),
             places_of_known: Semaphore::new(PLACES),
@@ -181,6 +199,112 @@ impl Authenticator {
         Ok(Attempt::Accepted(VerifiedUser { id, username, blocked, hash }))
     }
 
+    /// Checks the code of a user whose password was right, and uses it up. This costs no hashing of passwords.
+    pub(crate) async fn check_code(
+        &self,
+        asking: Asking<'_>,
+        (user, username): (i64, &str),
+        entered: &str,
+    ) -> Result<CodeAttempt, Error> {
+        let database = self.site.state().database();
+        let later = |wait: Duration| {
+            let later = Later::Throttled(wait.as_secs() + 1);
+            self.refuse(asking, (user, username), Refusal::Later(later));
+            Ok(CodeAttempt::Later(later))
+        };
+        let known = self.known(asking.by, &fold(username)).await?;
+        let known = known.and_then(|keys| keys.first().copied());
+        let keys = failures::of_code(user, known, asking.client);
+        if let Some(wait) = self.throttle.wait(&keys) {
+            return later(wait);
+        }
+        if let Some(wait) = self.throttle.begin(database, &keys).await? {
+            return later(wait);
+        }
+        let code = match SecondFactor::of(database, user).await? {
+            Some(factor) => {
+                let now = OffsetDateTime::now_utc().unix_timestamp();
+                factor.read(self.site.secrets(), entered, now)?
+            }
+            None => None,
+        };
+        match code {
+            Some(code) if second_factor::use_up(database, user, code).await? => {
+                self.throttle.succeed(database, &keys).await?;
+                if let Code::Recovery(_) = code {
+                    self.site.notify(user, About::RecoveryCodeUsed).await;
+                }
+                Ok(CodeAttempt::Accepted(code))
+            }
+            _ => {
+                tracing::warn!(target: "administration", client = %asking.client, "a wrong code");
+                self.refuse(asking, (user, username), Refusal::WrongCode);
+                Ok(CodeAttempt::Rejected)
+            }
+        }
+    }
+
+    /// The second factor of a user, if codes are asked for.
+    pub(crate) async fn second_factor(&self, user: i64) -> Result<Option<SecondFactor>, Error> {
+        match self.second_factors {
+            SecondFactors::Off => Ok(None),
+            _ => SecondFactor::of(self.site.state().database(), user).await,
+        }
+    }
+
+    /// Whether a code is asked for in a session, beside the password.
+    pub(crate) fn asks_for_a_code(&self, session: &Session) -> bool {
+        self.second_factors != SecondFactors::Off && session.second_factor
+    }
+
+    /// Whether a user has to set up a second factor before anything else.
+    pub(crate) fn must_set_up(&self, session: &Session) -> bool {
+        let required = match self.second_factors {
+            SecondFactors::Off => false,
+            SecondFactors::Allowed => {
+                let snapshot = self.site.state().snapshot();
+                snapshot.access.requires_second_factor(session.user)
+            }
+            SecondFactors::Required => true,
+        };
+        required && !session.second_factor
+    }
+
+    /// Whether the browser with this cookie is trusted by a user with this second factor.
+    pub(crate) async fn is_trusted(
+        &self,
+        cookie: Option<&str>,
+        user: &VerifiedUser,
+        factor: &SecondFactor,
+    ) -> Result<bool, Error> {
+        let Some(cookie) = cookie else { return Ok(false) };
+        let database = self.site.state().database();
+        let device = self.devices.read(database, &TRUSTED, cookie).await?;
+        let Some(device) = device else { return Ok(false) };
+        let bound = user.bound_to(factor);
+        self.devices.is_of(database, &TRUSTED, &device, (user.id, &bound)).await
+    }
+
+    /// The user who has entered the password before, as a cookie of this site shows; `None` if it was too long ago,
+    /// or something has changed since.
+    pub(crate) async fn half_signed_in(
+        &self,
+        cookie: Option<&str>,
+    ) -> Result<Option<VerifiedUser>, Error> {
+        let Some(cookie) = cookie else { return Ok(None) };
+        let database = self.site.state().database();
+        let half = self.devices.read(database, &HALF_SIGNED_IN, cookie).await?;
+        let Some(half) = half else { return Ok(None) };
+        let statement = select::<Found>("FROM host_users WHERE id = ? AND NOT blocked");
+        let found: Option<Found> = database.fetch_optional(statement.bind(half.user)).await?;
+        let Some(Found { id, username, blocked, hash: Some(hash) }) = found else {
+            return Ok(None);
+        };
+        let is_same = self.devices.is_of(database, &HALF_SIGNED_IN, &half, (id, &hash)).await?;
+        let user = VerifiedUser { id, username, blocked, hash: Some(hash) };
+        Ok(is_same.then_some(user))
+    }
+
     /// What the attempts of a user who is known are counted for. Only a cookie that this site has signed
     /// costs a look-up.
     async fn known(&self, by: By<'_>, name: &str) -> Result<Option<Vec<Key>>, Error> {
@@ -190,11 +314,12 @@ impl Authenticator {
             By::Device(Some(cookie)) => cookie,
         };
         let database = self.site.state().database();
-        let Some(device) = self.devices.read(database, cookie).await? else { return Ok(None) };
+        let device = self.devices.read(database, &KNOWN, cookie).await?;
+        let Some(device) = device else { return Ok(None) };
         let Some(Found { id, hash: Some(hash), .. }) = self.find(name).await? else {
             return Ok(None);
         };
-        let is_known = self.devices.is_of(database, &device, id, &hash).await?;
+        let is_known = self.devices.is_of(database, &KNOWN, &device, (id, &hash)).await?;
         Ok(is_known.then(|| failures::of_device(device.hash)))
     }
 
@@ -216,7 +341,11 @@ impl Authenticator {
             0 => Record::default(),
             _ => Record { kind: "user".to_owned(), id: user.to_string() },
         };
-        let refused = if page == SIGN_IN_PAGE { "sign in" } else { "password" };
+        let refused = match why {
+            _ if page == SIGN_IN_PAGE => "sign in",
+            Refusal::WrongCode => "code",
+            _ => "password",
+        };
         let entry = Entry::new(Origin::Administration, "POST", page, record)
             .by(user, username, &Means::Password(client))
             .saying(&format!("{refused} refused: {why}"))
@@ -232,11 +361,18 @@ impl Authenticator {
     }
 }
 
+impl VerifiedUser {
+    /// What a trusted browser is bound to.
+    pub(crate) fn bound_to(&self, factor: &SecondFactor) -> String {
+        format!("{} {}", self.hash.as_deref().unwrap_or_default(), factor.trust())
+    }
+}
+
 impl Refusal<'_> {
     /// The status of the answer.
     fn status(self) -> u16 {
         match self {
-            Refusal::WrongPassword | Refusal::UnknownName(_) => 422,
+            Refusal::WrongPassword | Refusal::WrongCode | Refusal::UnknownName(_) => 422,
             Refusal::Later(later) => later.status().as_u16(),
             Refusal::Blocked | Refusal::NotPermitted => 403,
         }
@@ -247,6 +383,7 @@ impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::WrongPassword => f.write_str("wrong password"),
+            Refusal::WrongCode => f.write_str("wrong code"),
             Refusal::UnknownName(name) => {
                 let shown: String =
                     name.chars().take(SHOWN.min(name.chars().count() / 2)).collect();
@@ -282,8 +419,11 @@ impl Later {
 impl fmt::Display for Later {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Later::Throttled(seconds) => {
+            Later::Throttled(seconds @ ..=120) => {
                 write!(f, "Too many attempts. Try again in {seconds} seconds.")
+            }
+            Later::Throttled(seconds) => {
+                write!(f, "Too many attempts. Try again in {} minutes.", seconds.div_ceil(60))
             }
             Later::Busy => f.write_str("Too many sign-ins at once. Try again in a moment."),
         }

@@ -1,5 +1,5 @@
-//! Asks for the password again before a change to access or permissions, because a browser that was
-//! left open must not be enough for that. The change then continues with the values that were
+//! Asks for the password again, and for the code of a second factor, before a change to access or permissions, because a
+//! browser that was left open must not be enough for that. The change then continues with the values that were
 //! entered.
 
 use askama::Template;
@@ -8,11 +8,11 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 
 use crate::identity::sessions;
 
-use super::authenticator::Attempt;
 use super::form::{self, CSRF_TOKEN};
 use super::page_request::PageRequest;
 use super::paths::{href, inside};
 use super::problem::Problem;
+use super::proof::{CODE, Faults, Proof};
 use super::view::{Field, Layout, View, show};
 use super::visit::Visit;
 
@@ -47,29 +47,26 @@ pub(crate) async fn answer(
         return Ok(None);
     }
     let Some(password) = visit.form.given(CONFIRMATION) else {
-        return render(visit, request, None, "")
+        return render(visit, request, Faults::default(), "")
             .map(|page| Some(page.with_status(StatusCode::FORBIDDEN)));
     };
-    let database = visit.site.state().database();
-    let attempt =
-        visit.authenticator.check(visit.asking(), &visit.session.username, password).await?;
-    let confirmed = match &attempt {
-        Attempt::Accepted(verified) if verified.id == visit.session.user => {
-            sessions::confirm(database, &visit.secret, verified.id, verified.hash.as_deref())
-                .await?
+    let faults = match visit.prove(password).await? {
+        Proof::Given(verified) => {
+            let (database, hash) = (visit.site.state().database(), verified.hash.as_deref());
+            if sessions::confirm(database, &visit.secret, verified.id, hash).await? {
+                return Ok(None);
+            }
+            Faults::of_password()
         }
-        _ => false,
+        Proof::Wrong(faults) => faults,
+        Proof::Later(later) => {
+            let page = render(visit, request, Faults::default(), &later.to_string())?;
+            let mut response = page.with_status(later.status());
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(later.seconds()));
+            return Ok(Some(response));
+        }
     };
-    if confirmed {
-        return Ok(None);
-    }
-    if let Attempt::Later(later) = attempt {
-        let page = render(visit, request, None, &later.to_string())?;
-        let mut response = page.with_status(later.status());
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(later.seconds()));
-        return Ok(Some(response));
-    }
-    let page = render(visit, request, Some("this is not your password"), "")?;
+    let page = render(visit, request, faults, "")?;
     Ok(Some(page.with_status(StatusCode::UNPROCESSABLE_ENTITY)))
 }
 
@@ -82,20 +79,21 @@ pub(crate) fn page_before(visit: &Visit, request: &PageRequest) -> String {
 fn render(
     visit: &Visit,
     request: &PageRequest,
-    wrong: Option<&str>,
+    faults: Faults,
     alert: &str,
 ) -> Result<View, Problem> {
     let own = Field::password(CONFIRMATION, "Your password")
         .autocomplete("current-password")
-        .fault(wrong);
+        .fault(faults.password);
     let mut fields = vec![own];
+    fields.extend(visit.code_field(faults));
     // A new password is not sent back to the browser, so it has to be entered again.
     if visit.form.given(PASSWORD).is_some() {
         let again = Field::password(PASSWORD, "The new password again")
             .hint("The new password that you entered for the user in the previous form.");
         fields.push(again);
     }
-    let shown = |name: &str| [CSRF_TOKEN, BACK, CONFIRMATION, PASSWORD].contains(&name);
+    let shown = |name: &str| [CSRF_TOKEN, BACK, CONFIRMATION, CODE, PASSWORD].contains(&name);
     let entered = visit.form.fields().filter(|(name, _)| !shown(name));
     let entered = entered.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     show(&PasswordPage {

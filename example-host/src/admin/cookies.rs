@@ -1,5 +1,6 @@
 //! The cookies of the administration: the secret of the session, what makes the device known after a
-//! sign-in, and the notice that the next page shows. Scripts cannot read them, and pages of other sites
+//! sign-in, what is kept between the password and the code, what makes the browser trusted, and the notice that the
+//! next page shows. Scripts cannot read them, and pages of other sites
 //! cannot send them.
 
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -7,20 +8,21 @@ use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::identity::{devices, sessions};
+use crate::identity::devices::{HALF_SIGNED_IN, KNOWN, TRUSTED};
+use crate::identity::sessions;
 
 use super::page_request::PageRequest;
 use super::paths::BASE;
 use super::view::Notice;
 
-/// The name of the session cookie over HTTPS. Browsers accept a name with this prefix only from the
-/// host itself, so that a neighbouring subdomain cannot replace the cookie.
-const SECURE_SESSION: &str = "__Host-administration";
-/// Its name over plain HTTP.
-const PLAIN_SESSION: &str = "administration";
-/// The names of the cookie of a device, in the same way.
-const SECURE_DEVICE: &str = "__Host-administration-device";
-const PLAIN_DEVICE: &str = "administration-device";
+/// A private cookie: its name over HTTPS, and over plain HTTP. Browsers accept a name with this prefix only from
+/// the host itself, so that a neighbouring subdomain cannot replace the cookie.
+type Private = (&'static str, &'static str);
+
+const SESSION: Private = ("__Host-administration", "administration");
+const DEVICE: Private = ("__Host-administration-device", "administration-device");
+const HALF: Private = ("__Host-administration-sign-in", "administration-sign-in");
+const TRUST: Private = ("__Host-administration-trust", "administration-trust");
 const NOTICE: &str = "administration-notice";
 
 /// The cookies of a request, and those of its answer.
@@ -28,6 +30,8 @@ pub(crate) struct Cookies {
     encrypted: bool,
     session: Option<String>,
     device: Option<String>,
+    half: Option<String>,
+    trust: Option<String>,
     notice: Option<Notice>,
     written: Vec<String>,
 }
@@ -35,12 +39,13 @@ pub(crate) struct Cookies {
 impl Cookies {
     pub(crate) fn of(request: &PageRequest) -> Self {
         let encrypted = request.encrypted;
-        let (session, device) = names(encrypted);
         let sent = |name| value(&request.headers, name);
         let notice = sent(NOTICE)
             .and_then(|notice| Notice::read(&percent_decode_str(&notice).decode_utf8_lossy()));
-        let (session, device) = (sent(session), sent(device));
-        Self { encrypted, session, device, notice, written: Vec::new() }
+        let private = |cookie| sent(name(encrypted, cookie));
+        let (session, device) = (private(SESSION), private(DEVICE));
+        let (half, trust) = (private(HALF), private(TRUST));
+        Self { encrypted, session, device, half, trust, notice, written: Vec::new() }
     }
 
     /// The secret of the session.
@@ -53,16 +58,37 @@ impl Cookies {
         self.device.as_deref()
     }
 
+    /// What was signed after the right password, where a code is asked for.
+    pub(crate) fn half_signed_in(&self) -> Option<&str> {
+        self.half.as_deref()
+    }
+
+    /// What makes the browser trusted.
+    pub(crate) fn trust(&self) -> Option<&str> {
+        self.trust.as_deref()
+    }
+
     pub(crate) fn begin_session(&mut self, secret: &str) {
-        self.keep_private(names(self.encrypted).0, secret, sessions::LONGEST.as_secs());
+        self.keep_private(SESSION, secret, sessions::LONGEST.as_secs());
+        if self.half.is_some() {
+            self.keep_private(HALF, "", 0);
+        }
     }
 
     pub(crate) fn end_session(&mut self) {
-        self.keep_private(names(self.encrypted).0, "", 0);
+        self.keep_private(SESSION, "", 0);
     }
 
     pub(crate) fn remember_device(&mut self, device: &str) {
-        self.keep_private(names(self.encrypted).1, device, devices::KNOWN.as_secs());
+        self.keep_private(DEVICE, device, KNOWN.lifetime.as_secs());
+    }
+
+    pub(crate) fn ask_for_a_code(&mut self, half: &str) {
+        self.keep_private(HALF, half, HALF_SIGNED_IN.lifetime.as_secs());
+    }
+
+    pub(crate) fn trust_browser(&mut self, trust: &str) {
+        self.keep_private(TRUST, trust, TRUSTED.lifetime.as_secs());
     }
 
     /// The notice for this page; it is shown only once.
@@ -91,8 +117,9 @@ impl Cookies {
     }
 
     /// The prefix of a name over HTTPS requires a path.
-    fn keep_private(&mut self, name: &'static str, value: &str, seconds: u64) {
-        self.keep(name, value, if self.encrypted { "/" } else { BASE }, seconds);
+    fn keep_private(&mut self, cookie: Private, value: &str, seconds: u64) {
+        let path = if self.encrypted { "/" } else { BASE };
+        self.keep(name(self.encrypted, cookie), value, path, seconds);
     }
 
     fn write_notice(&mut self, text: &str, seconds: u64) {
@@ -110,9 +137,9 @@ impl Cookies {
     }
 }
 
-/// The names of the cookies of the session and of the device.
-fn names(encrypted: bool) -> (&'static str, &'static str) {
-    if encrypted { (SECURE_SESSION, SECURE_DEVICE) } else { (PLAIN_SESSION, PLAIN_DEVICE) }
+/// The name of a private cookie.
+fn name(encrypted: bool, (secure, plain): Private) -> &'static str {
+    if encrypted { secure } else { plain }
 }
 
 /// The value of a cookie.

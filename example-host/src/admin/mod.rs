@@ -11,6 +11,7 @@ mod authority;
 mod catalogue;
 mod confirm;
 mod cookies;
+mod forgotten;
 mod form;
 mod headers;
 mod multipart;
@@ -22,7 +23,10 @@ mod pages;
 mod paths;
 mod permission;
 mod problem;
+mod proof;
+mod qr;
 mod records;
+mod second_step;
 mod sign_in;
 mod spool;
 mod table;
@@ -41,6 +45,7 @@ use host_service::Refusal;
 use crate::api::gate::Api;
 use crate::base::error::Error;
 use crate::base::secret;
+use crate::base::settings::ServerSettings;
 use crate::identity::sessions::{self, Session};
 use crate::site::Site;
 use crate::site::operations::Recorded;
@@ -49,8 +54,12 @@ use crate::watch::audit::{Actor, Audit};
 use self::authenticator::Authenticator;
 use self::catalogue::Catalogue;
 use self::cookies::Cookies;
+use self::forgotten::Forgotten;
 use self::form::Form;
-use self::paths::{MANAGE, Needed, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href};
+use self::paths::{
+    FORGOTTEN, FORGOTTEN_PAGE, MANAGE, NEW_PASSWORD, NEW_PASSWORD_PAGE, Needed, SECOND_FACTOR,
+    SIGN_IN, SIGN_IN_CODE, SIGN_IN_PAGE, SIGN_OUT, SIGN_OUT_PAGE, href,
+};
 use self::problem::Problem;
 use self::table::{PAGES, Page, Write};
 use self::uploads::Uploads;
@@ -76,19 +85,28 @@ pub(crate) struct Administration {
     uploads: Arc<Uploads>,
     pages: matchit::Router<&'static Page>,
     authenticator: Arc<Authenticator>,
+    forgotten: Forgotten,
 }
 
 impl Administration {
     /// Builds the table of pages.
-    pub(crate) fn new(site: Site, api: Api, audit: Arc<Audit>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        site: Site,
+        api: Api,
+        audit: Arc<Audit>,
+        settings: &ServerSettings,
+    ) -> Result<Self, Error> {
         let mut pages = matchit::Router::new();
         for page in PAGES {
             let inserted = pages.insert(page.path, page);
             inserted.map_err(|error| Error::Invalid(format!("{}: {error}", page.path)))?;
         }
-        let authenticator = Arc::new(Authenticator::new(site.clone(), Arc::clone(&audit)));
+        let second_factors = settings.second_factors;
+        let authenticator = Authenticator::new(site.clone(), Arc::clone(&audit), second_factors);
+        let forgotten = Forgotten::new(site.clone(), settings.password_reset);
+        let authenticator = Arc::new(authenticator);
         let (catalogue, uploads) = (Arc::default(), Arc::new(Uploads::new()));
-        Ok(Self { site, api, audit, catalogue, uploads, pages, authenticator })
+        Ok(Self { site, api, audit, catalogue, uploads, pages, authenticator, forgotten })
     }
 
     /// Looks up the session, and returns what may be sent: before sign-in only a name and a password are
@@ -144,7 +162,11 @@ impl Administration {
         let mut cookies = Cookies::of(&request);
         let answered = self.page(&request, &mut cookies, &mut shown).await;
         let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &request));
-        view::protect(response.headers_mut());
+        headers::protect(response.headers_mut());
+        if request.path == NEW_PASSWORD {
+            // Its address is as good as a password.
+            headers::without_referrer(response.headers_mut());
+        }
         cookies.write(response.headers_mut());
         Answered { response, page: shown.page, user: shown.user }
     }
@@ -161,12 +183,27 @@ impl Administration {
         if !reads && request.method != Method::POST {
             return Err(Problem::NoSuchMethod);
         }
+        if request.path == NEW_PASSWORD {
+            // Without a referrer browsers send no origin either. Whoever could send its form knows the link.
+            shown.page = NEW_PASSWORD_PAGE;
+            let (authenticator, forgotten) = (&self.authenticator, &self.forgotten);
+            return forgotten::choose(authenticator, forgotten, request, cookies, reads).await;
+        }
         if !reads && !form::is_from_here(&request.headers) {
             return Err(Problem::ForeignForm);
         }
         if request.path == SIGN_IN {
             shown.page = SIGN_IN_PAGE;
-            return sign_in::answer(&self.authenticator, request, cookies, reads).await;
+            let offered = self.forgotten.is_offered();
+            return sign_in::answer(&self.authenticator, request, cookies, (reads, offered)).await;
+        }
+        if request.path == FORGOTTEN {
+            shown.page = FORGOTTEN_PAGE;
+            return forgotten::ask(&self.forgotten, request, reads);
+        }
+        if request.path == SIGN_IN_CODE {
+            shown.page = SIGN_IN_PAGE;
+            return second_step::answer(&self.authenticator, request, cookies, reads).await;
         }
         let Some((session, form)) = self.authenticate(request, cookies, reads).await? else {
             return Ok(sign_in::first(request, reads));
@@ -182,6 +219,9 @@ impl Administration {
             // A user without access to the administration must not keep a session.
             cookies.end_session();
             return Ok(sign_in::first(request, reads));
+        }
+        if self.authenticator.must_set_up(&visit.session) && page.path != SECOND_FACTOR {
+            return Ok(view::redirect(&href(SECOND_FACTOR)));
         }
         if !(page.offered)(&self.site, &self.catalogue, visit.session.user) {
             return Err(Problem::NotFound);

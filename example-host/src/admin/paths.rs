@@ -15,6 +15,18 @@ pub(crate) const ADMIN: Needed = CORE_ADMIN;
 pub(crate) const SIGN_IN: &str = "/sign-in";
 /// The name of that page in logs and in the audit trail.
 pub(crate) const SIGN_IN_PAGE: &str = "administration.sign_in";
+/// The path of the page that asks for the code of a second factor after the password.
+pub(crate) const SIGN_IN_CODE: &str = "/sign-in/code";
+/// The path of the page that sends a link to whoever has forgotten a password.
+pub(crate) const FORGOTTEN: &str = "/sign-in/forgotten";
+/// The name of that page.
+pub(crate) const FORGOTTEN_PAGE: &str = "administration.forgotten";
+/// The path of the page that such a link leads to.
+pub(crate) const NEW_PASSWORD: &str = "/new-password";
+/// The name of that page.
+pub(crate) const NEW_PASSWORD_PAGE: &str = "administration.new_password";
+/// The path of the page on which users set up their second factor.
+pub(crate) const SECOND_FACTOR: &str = "/account/second-factor";
 /// The path that ends a session.
 pub(crate) const SIGN_OUT: &str = "/sign-out";
 /// The name of that page.

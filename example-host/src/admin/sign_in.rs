@@ -1,4 +1,5 @@
-//! The sign-in page, and signing out. The answers do not reveal which users exist.
+//! The sign-in page, and signing out. The answers do not reveal which users exist. The code of a second factor is asked
+//! for on a page of its own, in `second_step.rs`.
 
 use askama::Template;
 use axum::body::Body;
@@ -7,15 +8,17 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
 use crate::base::secret;
+use crate::base::settings::SecondFactors;
 use crate::database::transact;
-use crate::identity::sessions::{self, Session};
+use crate::identity::devices::{HALF_SIGNED_IN, KNOWN};
+use crate::identity::sessions::{self, Asked, Session, Shown};
 use crate::watch::audit::{Actor, Record};
 
-use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal};
+use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal, VerifiedUser};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
-use super::paths::{MANAGE, SIGN_IN, SIGN_IN_PAGE, SIGN_OUT_PAGE, href, inside, may};
+use super::paths::{MANAGE, SIGN_IN, SIGN_IN_CODE, SIGN_IN_PAGE, SIGN_OUT_PAGE, href, inside, may};
 use super::problem::Problem;
 use super::view::{Field, Layout, Notice, redirect, show};
 
@@ -32,12 +35,14 @@ struct SignInPage {
     username: Field,
     password: Field,
     next: String,
+    /// Whether a link for a new password can be asked for.
+    forgotten: bool,
     /// The error message of the previous attempt.
     alert: String,
 }
 
 impl SignInPage {
-    fn new(username: &str, next: &str, alert: &str) -> Self {
+    fn new(username: &str, next: &str, forgotten: bool, alert: &str) -> Self {
         Self {
             layout: Layout::bare("Sign in"),
             username: Field::text("username", "Username")
@@ -45,6 +50,7 @@ impl SignInPage {
                 .autocomplete("username"),
             password: Field::password("password", "Password").autocomplete("current-password"),
             next: next.to_owned(),
+            forgotten,
             alert: alert.to_owned(),
         }
     }
@@ -57,8 +63,12 @@ pub(crate) fn first(request: &PageRequest, reads: bool) -> Response<Body> {
     }
     let question = if request.query.is_empty() { "" } else { "?" };
     let wanted = href(&format!("{}{question}{}", request.path, request.query));
-    let wanted = utf8_percent_encode(&wanted, NON_ALPHANUMERIC);
-    redirect(&format!("{}?next={wanted}", href(SIGN_IN)))
+    redirect(&with_next(SIGN_IN, &wanted))
+}
+
+/// A page of the sign-in, with the page that follows it.
+fn with_next(page: &str, next: &str) -> String {
+    format!("{}?next={}", href(page), utf8_percent_encode(next, NON_ALPHANUMERIC))
 }
 
 /// Shows the page, or handles its form.
@@ -66,28 +76,23 @@ pub(crate) async fn answer(
     authenticator: &Authenticator,
     request: &PageRequest,
     cookies: &mut Cookies,
-    reads: bool,
+    (reads, forgotten): (bool, bool),
 ) -> Result<Response<Body>, Problem> {
     if reads {
         let next = Form::of_query(&request.query);
-        let mut page = SignInPage::new("", next.get("next"), "");
+        let mut page = SignInPage::new("", next.get("next"), forgotten, "");
         page.layout.notice = cookies.take_notice();
         return Ok(show(&page)?.response());
     }
     let form = Form::of_body(&request.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
     let again = |status, alert: &str| {
-        Ok(show(&SignInPage::new(username, next, alert))?.with_status(status))
+        Ok(show(&SignInPage::new(username, next, forgotten, alert))?.with_status(status))
     };
 
     let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
-    let asking = Asking {
-        page: SIGN_IN_PAGE,
-        client: request.client,
-        by: By::Device(cookies.device()),
-        id: &request.id,
-        id_of_client: request.id_of_client.as_deref(),
-    };
+    let device = cookies.device().map(str::to_owned);
+    let asking = asking(SIGN_IN_PAGE, request, device.as_deref());
     let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
         Attempt::Rejected => return wrong(),
@@ -106,9 +111,57 @@ pub(crate) async fn answer(
         refuse(if user.blocked { Refusal::Blocked } else { Refusal::NotPermitted });
         return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
     }
+    let factor = authenticator.second_factor(user.id).await?;
+    let asked = match &factor {
+        None if authenticator.second_factors == SecondFactors::Off => Asked::Never,
+        None => Asked::Nothing,
+        Some(factor) if authenticator.is_trusted(cookies.trust(), &user, factor).await? => {
+            Asked::Trust(factor)
+        }
+        Some(_) => {
+            let hash = user.hash.as_deref().unwrap_or_default();
+            let (devices, database) = (&authenticator.devices, state.database());
+            let half = devices.sign(database, &HALF_SIGNED_IN, user.id, hash).await?;
+            cookies.ask_for_a_code(&half);
+            return Ok(redirect(&with_next(SIGN_IN_CODE, next)));
+        }
+    };
+    if !begin(authenticator, request, cookies, (&user, asked), "sign in").await? {
+        refuse(Refusal::WrongPassword);
+        return wrong();
+    }
+    Ok(redirect(&inside(next).unwrap_or_else(|| href("/"))))
+}
+
+/// A request with a password or a code, as it is recorded.
+pub(super) fn asking<'a>(
+    page: &'static str,
+    request: &'a PageRequest,
+    device: Option<&'a str>,
+) -> Asking<'a> {
+    Asking {
+        page,
+        client: request.client,
+        by: By::Device(device),
+        id: &request.id,
+        id_of_client: request.id_of_client.as_deref(),
+    }
+}
+
+/// Begins the session of a user. Returns `false` if the password, the second factor or the user has changed since
+/// they were checked.
+pub(super) async fn begin(
+    authenticator: &Authenticator,
+    request: &PageRequest,
+    cookies: &mut Cookies,
+    (user, factor): (&VerifiedUser, Asked<'_>),
+    what: &str,
+) -> Result<bool, Problem> {
+    let database = authenticator.site.state().database();
     let secret = secret::random_text().map_err(Error::from)?;
-    let hash = user.hash.as_deref().unwrap_or_default();
-    let device = authenticator.devices.sign(state.database(), user.id, hash).await?;
+    let hash = user.hash.as_deref();
+    let devices = &authenticator.devices;
+    let device = devices.sign(database, &KNOWN, user.id, hash.unwrap_or_default()).await?;
     let actor = Actor::of_page(
         SIGN_IN_PAGE,
         (user.id, user.username.clone()),
@@ -116,24 +169,23 @@ pub(crate) async fn answer(
         &authenticator.audit,
         (request.id.clone(), request.id_of_client.clone()),
     );
-    let (verified, address) = ((user.id, user.hash.as_deref()), request.client.to_string());
-    let before = cookies.session();
-    let begun: Result<bool, Error> = transact!(state.database(), |transaction| {
-        if !sessions::begin(transaction, &secret, verified, &address, before).await? {
+    let (address, before) = (request.client.to_string(), cookies.session());
+    let begun: Result<bool, Error> = transact!(database, |transaction| {
+        let shown = Shown { user: user.id, hash, factor };
+        if !sessions::begin(transaction, &secret, shown, &address, before).await? {
             return Ok(false);
         }
-        actor.record_event(transaction, record(user.id), "sign in").await?;
+        actor.record_event(transaction, record(user.id), what).await?;
         Ok(true)
     });
     if !begun? {
-        refuse(Refusal::WrongPassword);
-        return wrong();
+        return Ok(false);
     }
     authenticator.audit.has_written(1);
     cookies.begin_session(&secret);
     cookies.remember_device(&device);
     tracing::info!(target: "administration", user = user.id, "signed in");
-    Ok(redirect(&inside(next).unwrap_or_else(|| href("/"))))
+    Ok(true)
 }
 
 /// Ends the session.

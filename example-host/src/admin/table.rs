@@ -9,9 +9,9 @@ use crate::site::operations::{self, Operation};
 use super::catalogue::Catalogue;
 use super::pages::{
     account, api, audit, dashboard, export, extensions, groups, import, parameters, permissions,
-    privacy, records, token, token_new, token_rotate, tokens, users, why,
+    privacy, records, second_factor, token, token_new, token_rotate, tokens, users, why,
 };
-use super::paths::{ADMIN, MANAGE, Needed};
+use super::paths::{ADMIN, MANAGE, Needed, SECOND_FACTOR};
 use super::problem::Problem;
 use super::view::View;
 use super::visit::{Outcome, Visit};
@@ -56,6 +56,9 @@ pub(super) const PAGES: &[Page] = &[
         .confirmed(),
     Page::at("/users/{id}/sign-out", "administration.users.sign_out")
         .does(&operations::users::SIGN_OUT, |visit| Box::pin(users::sign_out(visit))),
+    Page::at("/users/{id}/second-factor/remove", "administration.users.second_factor.remove")
+        .does(&operations::second_factor::REMOVE, |visit| Box::pin(second_factor::remove(visit)))
+        .confirmed(),
     Page::at("/users/{id}/delete", "administration.users.delete")
         .reads(MANAGE, |visit| Box::pin(users::confirm(visit)))
         .does(&operations::users::REMOVE, |visit| Box::pin(users::delete(visit)))
@@ -72,7 +75,7 @@ pub(super) const PAGES: &[Page] = &[
         .confirmed(),
     Page::at("/groups/{id}", "administration.groups.edit")
         .reads(ADMIN, |visit| Box::pin(groups::page(visit)))
-        .does(&operations::groups::RENAME, |visit| Box::pin(groups::save(visit)))
+        .does(&operations::groups::CHANGE, |visit| Box::pin(groups::save(visit)))
         .confirmed(),
     Page::at("/groups/{id}/delete", "administration.groups.delete")
         .reads(ADMIN, |visit| Box::pin(groups::confirm(visit)))
@@ -170,6 +173,20 @@ pub(super) const PAGES: &[Page] = &[
         .does(&operations::users::CHANGE_OWN_PASSWORD, |visit| {
             Box::pin(account::set_password(visit))
         }),
+    Page::at(SECOND_FACTOR, "administration.account.second_factor")
+        .reads(MANAGE, |visit| Box::pin(second_factor::page(visit)))
+        .does(&operations::second_factor::TURN_ON, |visit| Box::pin(second_factor::turn_on(visit)))
+        .confirmed(),
+    Page::at("/account/second-factor/codes", "administration.account.second_factor.codes")
+        .does(&operations::second_factor::RENEW_CODES, |visit| {
+            Box::pin(second_factor::renew_codes(visit))
+        })
+        .confirmed(),
+    Page::at("/account/second-factor/remove", "administration.account.second_factor.remove")
+        .does(&operations::second_factor::TURN_OFF, |visit| {
+            Box::pin(second_factor::turn_off(visit))
+        })
+        .confirmed(),
     Page::at("/account/sign-out-everywhere", "administration.account.sign_out_everywhere")
         .does(&operations::users::SIGN_OUT_EVERYWHERE, |visit| {
             Box::pin(account::sign_out_everywhere(visit))

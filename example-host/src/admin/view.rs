@@ -1,5 +1,4 @@
-//! The parts that pages have in common: layout, fields, notices, error pages, and the headers for
-//! security.
+//! The parts that pages have in common: layout, fields, notices and error pages.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +6,7 @@ use std::fmt;
 use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderValue, Response, StatusCode, header};
 use host_interface::with_separators;
 use host_service::Streamed;
 use time::PrimitiveDateTime;
@@ -18,11 +17,6 @@ use super::headers::text_of;
 use super::page_request::PageRequest;
 use super::paths::{ADMIN, BASE, href};
 use super::problem::{Problem, Trouble};
-
-/// The content security policy: a page loads only the stylesheet, the script and images of this
-/// site, and sends forms only to it.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
-     img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// A rendered page.
 pub(crate) struct View {
@@ -101,21 +95,6 @@ pub(crate) fn redirect(to: &str) -> Response<Body> {
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(BASE));
     response.headers_mut().insert(header::LOCATION, to);
     response
-}
-
-/// The headers of every page.
-pub(crate) fn protect(headers: &mut HeaderMap) {
-    for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::CACHE_CONTROL, "no-store"),
-        // Within the site the previous page is sent, because a refused form returns to it.
-        (header::REFERRER_POLICY, "same-origin"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
 }
 
 /// The origin of the site, as the browser uses it.

@@ -156,12 +156,18 @@ impl Visit {
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
         // A document that cannot be read has no records.
         let found = visible::all(&self.site, &self.catalogue, self.session.user);
-        let found = found.unwrap_or_default();
+        let mut found = found.unwrap_or_default();
+        let mut navigation = (self.navigation)(self);
+        if self.authenticator.must_set_up(&self.session) {
+            // No other page is shown before.
+            found.clear();
+            navigation.clear();
+        }
         Layout {
             signed_in: Some(SignedIn {
                 name: self.session.name.clone(),
                 csrf_token: form::csrf_token(&self.secret),
-                navigation: (self.navigation)(self),
+                navigation,
                 sections: self.sections(&found),
                 search: self.search(&found),
                 own: section(self.path) == "account",

@@ -125,6 +125,9 @@ pub enum Error {
     /// The system provided no random bytes, which secrets are made of.
     #[error("the system's random source failed: {0}")]
     Random(#[from] getrandom::Error),
+    /// A secret that the site keeps could not be encrypted or read.
+    #[error("a secret of the site cannot be used: {0}")]
+    Secret(String),
     /// A password could not be hashed.
     #[error("the password could not be hashed: {0}")]
     Password(String),

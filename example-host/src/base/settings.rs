@@ -46,6 +46,18 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whether users of the administration have second factors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecondFactors {
+    /// They are neither set up nor asked for.
+    Off,
+    /// Users may set one up, and those of some groups have to.
+    #[default]
+    Allowed,
+    /// Every user has to set one up.
+    Required,
+}
+
 /// How requests are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
@@ -87,6 +99,10 @@ pub struct ServerSettings {
     pub drain_time: Duration,
     /// The time limit for stopping, after that.
     pub stop_timeout: Duration,
+    /// Whether users of the administration have second factors.
+    pub second_factors: SecondFactors,
+    /// Whether users may choose a new password by a link in a mail.
+    pub password_reset: bool,
     /// How many entries the audit trail keeps, besides those that are kept for a number of days; the oldest
     /// are removed first.
     pub audit_entries: u64,
@@ -117,6 +133,8 @@ pub struct MailSettings {
     pub server: Option<SmtpUrl>,
     /// The time limit for sending a mail to the server.
     pub timeout: Duration,
+    /// The address of the site in links, such as `https://www.example.com`. Without it, no links are sent.
+    pub site_url: Option<String>,
 }
 
 impl Default for MailSettings {
@@ -207,6 +225,16 @@ impl Settings {
                 )?,
                 drain_time: from.seconds_or_none(&variables::HOST_DRAIN_TIME)?,
                 stop_timeout: from.seconds(&variables::HOST_STOP_TIMEOUT)?,
+                second_factors: from.parsed(
+                    &variables::HOST_SECOND_FACTOR,
+                    "off, allowed or required",
+                    second_factors,
+                )?,
+                password_reset: from.parsed(
+                    &variables::HOST_PASSWORD_RESET,
+                    "on or off",
+                    on_or_off,
+                )?,
                 audit_entries: from.number(
                     &variables::HOST_AUDIT_ENTRIES,
                     "a number greater than 0",
@@ -229,6 +257,14 @@ impl Settings {
                     .map(|value| value.parse())
                     .transpose()?,
                 timeout: from.seconds(&variables::HOST_SMTP_TIMEOUT)?,
+                site_url: match from.given(&variables::HOST_URL) {
+                    Some(_) => Some(from.parsed(
+                        &variables::HOST_URL,
+                        "an address like https://www.example.com, without a path",
+                        |value| origin(value.trim_end_matches('/')),
+                    )?),
+                    None => None,
+                },
             },
             token_lifetime: match from.number(
                 &variables::HOST_TOKEN_LIFETIME,
@@ -331,6 +367,23 @@ fn log_format(value: &str) -> Option<LogFormat> {
     match value {
         "text" => Some(LogFormat::Text),
         "json" => Some(LogFormat::Json),
+        _ => None,
+    }
+}
+
+fn on_or_off(value: &str) -> Option<bool> {
+    match value {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn second_factors(value: &str) -> Option<SecondFactors> {
+    match value {
+        "off" => Some(SecondFactors::Off),
+        "allowed" => Some(SecondFactors::Allowed),
+        "required" => Some(SecondFactors::Required),
         _ => None,
     }
 }

@@ -63,6 +63,8 @@ variables! {
     HOST_AUDIT_DAYS = "365",
         "days for which the audit trail keeps entries about users, groups, rules, tokens, extensions and parameters";
     HOST_AUDIT_ENTRIES = "100000", "number of other entries that it keeps";
+    HOST_SECOND_FACTOR = "allowed",
+        "second factors of users in the administration: off, allowed or required";
     HOST_TOKEN_LIFETIME = "0", "days after which a token ends at the latest; 0 for no limit";
     HOST_DELIVER_TO = "",
         "networks that extensions may send requests to although they are not public, e.g. 10.0.0.0/8, also without TLS";
@@ -71,6 +73,9 @@ variables! {
     HOST_SMTP_URL = "",
         "the mail server, e.g. smtps://user:password@mail.example.com; without one, mails are written to the folder mail";
     HOST_SMTP_TIMEOUT = "30", "seconds allowed for sending a mail";
+    HOST_URL = "",
+        "the address of the site in links of mails, e.g. https://www.example.com; without it, no links are sent";
+    HOST_PASSWORD_RESET = "on", "whether users may choose a new password by a link in a mail: on or off";
     HOST_MAIL_FROM = "no-reply@localhost", "sender of mails";
 }
 

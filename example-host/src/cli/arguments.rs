@@ -188,8 +188,11 @@ pub(super) enum UserCommand {
         /// cannot sign in to the administration but can have a token.
         #[arg(long)]
         password_stdin: bool,
+        /// Send the user a link to choose a password, which is good for seven days.
+        #[arg(long, conflicts_with = "password_stdin")]
+        invite: bool,
     },
-    /// List users: id, name, e-mail, groups, active or blocked.
+    /// List users: id, name, e-mail, groups, active or blocked, whether a second factor is set.
     List(Form),
     /// Set the password with which a user signs in to the administration. It is prompted for, or
     /// read from the first line of standard input if that is not a terminal.
@@ -211,6 +214,9 @@ pub(super) enum UserCommand {
         /// The name of the user.
         name: String,
     },
+    /// Manage the second factors of users, which they set up themselves in the administration.
+    #[command(subcommand)]
+    SecondFactor(SecondFactorCommand),
     /// Remove a user. Records of extensions that name the user are kept.
     Remove {
         /// The name of the user.
@@ -219,6 +225,15 @@ pub(super) enum UserCommand {
         /// has a note of it.
         #[arg(long)]
         force: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SecondFactorCommand {
+    /// Remove the second factor of a user who has lost the device. All sessions of the user end.
+    Remove {
+        /// The name of the user.
+        name: String,
     },
 }
 

@@ -16,7 +16,7 @@ use crate::watch::audit::{self, Actor, Export, Filter, Format};
 
 use super::arguments::{
     AuditCommand, Command, ConfigCommand, CreateTokenArgs, ExtensionCommand, FormatArg,
-    GroupCommand, PermissionCommand, SettingArg, TokenCommand, UserCommand,
+    GroupCommand, PermissionCommand, SecondFactorCommand, SettingArg, TokenCommand, UserCommand,
 };
 use super::declared::Given;
 use super::operator::Operator;
@@ -61,6 +61,9 @@ fn name(command: &Command) -> Option<&'static str> {
             UserCommand::Password { .. } => operations::users::SET_PASSWORD.command,
             UserCommand::Block { .. } => operations::users::BLOCK.command,
             UserCommand::Unblock { .. } => operations::users::UNBLOCK.command,
+            UserCommand::SecondFactor(SecondFactorCommand::Remove { .. }) => {
+                operations::second_factor::REMOVE.command
+            }
             UserCommand::Remove { .. } => operations::users::REMOVE.command,
         },
         Command::Token(command) => match command {
@@ -133,10 +136,10 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
 
 async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
     match command {
-        UserCommand::Add { name, email, group, password_stdin } => {
+        UserCommand::Add { name, email, group, password_stdin, invite } => {
             let password = if password_stdin { Some(read_line()?) } else { None };
             let new = NewUser { username: name, email, groups: group, password };
-            print([site.add_user(new).await?])
+            print([if invite { site.invite_user(new).await? } else { site.add_user(new).await? }])
         }
         UserCommand::List(form) => {
             form.print(site.users().await?.into_iter().map(rows::User::from))
@@ -148,6 +151,9 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
         }
         UserCommand::Block { name, force } => Ok(site.block_user(&name, forced(force)).await?),
         UserCommand::Unblock { name } => Ok(site.unblock_user(&name).await?),
+        UserCommand::SecondFactor(SecondFactorCommand::Remove { name }) => {
+            Ok(site.remove_second_factor(&name).await?)
+        }
         UserCommand::Remove { name, force } => Ok(site.remove_user(&name, forced(force)).await?),
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct User {
     email: String,
     groups: Vec<String>,
     state: &'static str,
+    second_factor: &'static str,
 }
 
 #[derive(Serialize)]
@@ -93,8 +94,10 @@ impl Row for Reported {}
 
 impl From<UserEntry> for User {
     fn from(user: UserEntry) -> Self {
-        let UserEntry { id, username: name, email, groups, blocked } = user;
-        Self { id, name, email, groups, state: if blocked { "blocked" } else { "active" } }
+        let UserEntry { id, username: name, email, groups, blocked, second_factor } = user;
+        let state = if blocked { "blocked" } else { "active" };
+        let second_factor = if second_factor { "set" } else { "none" };
+        Self { id, name, email, groups, state, second_factor }
     }
 }
 
@@ -112,7 +115,7 @@ impl From<TokenEntry> for Token {
 
 impl From<GroupEntry> for Group {
     fn from(group: GroupEntry) -> Self {
-        let GroupEntry { id, title, parent } = group;
+        let GroupEntry { id, title, parent, .. } = group;
         Self { id, title, parent }
     }
 }

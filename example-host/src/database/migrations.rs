@@ -19,9 +19,12 @@ macro_rules! files {
     };
 }
 
-pub(super) const SQLITE: Files = files!["sqlite": "0001_base"];
-pub(super) const POSTGRES: Files = files!["postgres": "0001_base"];
-pub(super) const MYSQL: Files = files!["mysql": "0001_base"];
+pub(super) const SQLITE: Files =
+    files!["sqlite": "0001_base", "0002_second_factor", "0003_password_links"];
+pub(super) const POSTGRES: Files =
+    files!["postgres": "0001_base", "0002_second_factor", "0003_password_links"];
+pub(super) const MYSQL: Files =
+    files!["mysql": "0001_base", "0002_second_factor", "0003_password_links"];
 
 /// A migrator for these files.
 pub(super) fn migrator(files: Files) -> Migrator {

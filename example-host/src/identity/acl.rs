@@ -1,7 +1,7 @@
 //! Access control: assets and rules, the decision whether a user may do something, and the reason
 //! for it. Decisions are made in memory, without the database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::base::error::Error;
@@ -149,6 +149,8 @@ pub(crate) struct Access {
     asset_index: HashMap<String, usize>,
     action_index: HashMap<String, usize>,
     rules: Vec<Rule>,
+    /// The groups whose users need a second factor.
+    second_factor: HashSet<i64>,
     /// For each user the set of groups; blocked users are not included.
     members: HashMap<i64, usize>,
     sets: Vec<GroupSet>,
@@ -200,6 +202,10 @@ impl Access {
         access.groups =
             groups.into_iter().map(|(id, name, parent)| (id, Node { name, parent })).collect();
 
+        let marked = sql("SELECT group_id FROM host_second_factor_groups");
+        let marked: Vec<(i64,)> = transaction.fetch_all(marked).await?;
+        access.second_factor = marked.into_iter().map(|(group,)| group).collect();
+
         let assets: Vec<(i64, String, Option<i64>)> =
             transaction.fetch_all(sql("SELECT id, name, parent_id FROM host_assets")).await?;
         let places: HashMap<i64, usize> =
@@ -249,6 +255,12 @@ impl Access {
             all.collect()
         });
         answers.get(asset * width + action).copied().unwrap_or(false)
+    }
+
+    /// Whether a group of a user, or one above it, requires a second factor.
+    pub(crate) fn requires_second_factor(&self, user: i64) -> bool {
+        let set = self.members.get(&user).and_then(|set| self.sets.get(*set));
+        set.is_some_and(|set| set.closure.iter().any(|group| self.second_factor.contains(group)))
     }
 
     /// Whether there is such a user, who is not blocked.

@@ -1,9 +1,13 @@
-//! Devices on which users have signed in to the administration: browsers with a cookie that the site has
-//! signed. On such a device failed sign-ins have a count of their own (`failures.rs`), so that nobody
-//! keeps users out by guessing their names elsewhere. The cookie alone gives no access.
+//! The cookies that a site signs for the browsers of users:
 //!
-//! It is bound to the user and to the password, so that it is worth nothing once the user is removed or
-//! has another password. All hosts of a site have the same key, which is kept in the database.
+//! - A device on which a user has signed in is known: failed sign-ins have a count of their own there
+//!   (`failures.rs`), so that nobody keeps users out by guessing their names elsewhere.
+//! - After the right password, the code of a second factor is asked for on a page of its own.
+//! - A browser may be trusted, so that it is not asked for a code for a while.
+//!
+//! None of them gives access without the password, or after it. Each is bound to the user and to the password, so that
+//! it is worth nothing once the user is removed or has another password. All hosts of a site have the same key,
+//! which is kept in the database.
 
 use std::time::Duration;
 
@@ -16,11 +20,40 @@ use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
 use crate::database::{Database, sql, transact};
 
-/// For how long after a sign-in a device is known.
-pub(crate) const KNOWN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-
 /// The key of a site: as long as a block of the hash, so that every key can be used.
 type Key = [u8; 64];
+
+/// What a cookie is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    /// What the signature begins with.
+    signed: &'static [u8],
+    /// What the code of that begins with to which it is bound.
+    bound: &'static [u8],
+    /// How long it is good for.
+    pub(crate) lifetime: Duration,
+}
+
+/// A device is known.
+pub(crate) const KNOWN: Purpose = Purpose {
+    signed: b"device ",
+    bound: b"password ",
+    lifetime: Duration::from_secs(90 * 24 * 60 * 60),
+};
+
+/// The password was right, and a code is asked for.
+pub(crate) const HALF_SIGNED_IN: Purpose = Purpose {
+    signed: b"half signed in ",
+    bound: b"half signed in with ",
+    lifetime: Duration::from_secs(10 * 60),
+};
+
+/// A browser is trusted.
+pub(crate) const TRUSTED: Purpose = Purpose {
+    signed: b"trusted ",
+    bound: b"trusted with ",
+    lifetime: Duration::from_secs(30 * 24 * 60 * 60),
+};
 
 /// Signs cookies and checks them.
 #[derive(Default)]
@@ -32,44 +65,46 @@ pub(crate) struct Devices {
 /// A device, as its cookie names it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Device {
-    user: i64,
+    pub(crate) user: i64,
     /// Identifies the device.
     pub(crate) hash: SecretHash,
-    /// A code of the password that the user had.
-    password: String,
+    /// A code of what it is bound to, such as the password that the user had.
+    bound: String,
 }
 
 impl Devices {
-    /// The value of a cookie for a new device of this user, who has a password with this hash.
+    /// The value of a cookie for a new device of this user, bound to a text such as the hash of the password.
     pub(crate) async fn sign(
         &self,
         database: &Database,
+        purpose: &Purpose,
         user: i64,
-        password_hash: &str,
+        bound: &str,
     ) -> Result<String, Error> {
         let key = self.key(database).await?;
-        sign(key, now(), user, password_hash)
+        sign(key, purpose, now(), user, bound)
     }
 
-    /// The device that a cookie names; `None` if this site has not signed it, or too long ago.
+    /// The device that a cookie names; `None` if this site has not signed it for this, or too long ago.
     pub(crate) async fn read(
         &self,
         database: &Database,
+        purpose: &Purpose,
         cookie: &str,
     ) -> Result<Option<Device>, Error> {
-        Ok(read(self.key(database).await?, now(), cookie))
+        Ok(read(self.key(database).await?, purpose, now(), cookie))
     }
 
-    /// Whether this user, with a password that has this hash, has signed in on a device.
+    /// Whether a cookie was signed for this user and bound to this text.
     pub(crate) async fn is_of(
         &self,
         database: &Database,
+        purpose: &Purpose,
         device: &Device,
-        user: i64,
-        password_hash: &str,
+        (user, bound): (i64, &str),
     ) -> Result<bool, Error> {
         let key = self.key(database).await?;
-        Ok(device.user == user && device.password == code_of_password(key, password_hash))
+        Ok(device.user == user && device.bound == code_of_bound(key, purpose, bound))
     }
 
     async fn key(&self, database: &Database) -> Result<&Key, Error> {
@@ -101,31 +136,28 @@ async fn stored_key(database: &Database) -> Result<Key, Error> {
 }
 
 /// The parts of a cookie are the key of the user, the end in seconds since 1970, the random id of the
-/// device, the code of the password, and the signature of these.
-fn sign(key: &Key, now: i64, user: i64, password_hash: &str) -> Result<String, Error> {
-    let until = now + i64::try_from(KNOWN.as_secs()).unwrap_or(i64::MAX);
-    let (id, password) = (secret::random_text()?, code_of_password(key, password_hash));
-    let parts = format!("{user}.{until}.{id}.{password}");
-    let signature = hex::encode(signed(key, &parts).finalize().into_bytes());
+/// device, the code of what it is bound to, and the signature of these.
+fn sign(key: &Key, purpose: &Purpose, now: i64, user: i64, bound: &str) -> Result<String, Error> {
+    let until = now + i64::try_from(purpose.lifetime.as_secs()).unwrap_or(i64::MAX);
+    let (id, bound) = (secret::random_text()?, code_of_bound(key, purpose, bound));
+    let parts = format!("{user}.{until}.{id}.{bound}");
+    let signature = hex::encode(code(key, purpose.signed, &parts).finalize().into_bytes());
     Ok(format!("{parts}.{signature}"))
 }
 
-fn read(key: &Key, now: i64, cookie: &str) -> Option<Device> {
+fn read(key: &Key, purpose: &Purpose, now: i64, cookie: &str) -> Option<Device> {
     let (parts, signature) = cookie.rsplit_once('.')?;
-    signed(key, parts).verify_slice(&hex::decode(signature).ok()?).ok()?;
+    let signature = hex::decode(signature).ok()?;
+    code(key, purpose.signed, parts).verify_slice(&signature).ok()?;
     let mut parts = parts.split('.');
     let (user, until) = (parts.next()?.parse().ok()?, parts.next()?.parse::<i64>().ok()?);
-    let (id, password) = (parts.next()?, parts.next()?.to_owned());
-    (now < until).then(|| Device { user, hash: secret::hash(id), password })
+    let (id, bound) = (parts.next()?, parts.next()?.to_owned());
+    (now < until).then(|| Device { user, hash: secret::hash(id), bound })
 }
 
-fn signed(key: &Key, parts: &str) -> Hmac<Sha256> {
-    code(key, b"device ", parts)
-}
-
-/// A code that reveals nothing of the password's hash, and changes with it.
-fn code_of_password(key: &Key, password_hash: &str) -> String {
-    hex::encode(&code(key, b"password ", password_hash).finalize().into_bytes()[..16])
+/// A code that reveals nothing of the text, such as the password's hash, and changes with it.
+fn code_of_bound(key: &Key, purpose: &Purpose, bound: &str) -> String {
+    hex::encode(&code(key, purpose.bound, bound).finalize().into_bytes()[..16])
 }
 
 fn code(key: &Key, purpose: &[u8], text: &str) -> Hmac<Sha256> {
@@ -144,36 +176,50 @@ mod tests {
     const NOW: i64 = 1_000_000;
 
     fn cookie() -> String {
-        sign(&KEY, NOW, 5, "the hash").unwrap_or_default()
+        sign(&KEY, &KNOWN, NOW, 5, "the hash").unwrap_or_default()
     }
 
     #[test]
     fn a_cookie_names_its_device_for_ninety_days() {
         let (first, second) = (cookie(), cookie());
-        let device = read(&KEY, NOW, &first);
+        let device = read(&KEY, &KNOWN, NOW, &first);
         assert_eq!(device.as_ref().map(|device| device.user), Some(5));
-        let password = code_of_password(&KEY, "the hash");
-        assert!(device.as_ref().is_some_and(|device| device.password == password));
-        assert_ne!(password, code_of_password(&KEY, "another hash"));
-        assert_ne!(device, read(&KEY, NOW, &second), "each device has an id of its own");
+        let password = code_of_bound(&KEY, &KNOWN, "the hash");
+        assert!(device.as_ref().is_some_and(|device| device.bound == password));
+        assert_ne!(password, code_of_bound(&KEY, &KNOWN, "another hash"));
+        assert_ne!(device, read(&KEY, &KNOWN, NOW, &second), "each device has an id of its own");
         let end = NOW + 90 * 24 * 60 * 60;
-        assert!(read(&KEY, end - 1, &first).is_some() && read(&KEY, end, &first).is_none());
+        assert!(
+            read(&KEY, &KNOWN, end - 1, &first).is_some()
+                && read(&KEY, &KNOWN, end, &first).is_none()
+        );
+    }
+
+    #[test]
+    fn a_cookie_is_worth_nothing_for_another_purpose() {
+        let all = [KNOWN, HALF_SIGNED_IN, TRUSTED];
+        for signed in &all {
+            let cookie = sign(&KEY, signed, NOW, 5, "the hash").unwrap_or_default();
+            for asked in &all {
+                assert_eq!(read(&KEY, asked, NOW, &cookie).is_some(), asked == signed);
+            }
+        }
     }
 
     #[test]
     fn nothing_in_a_cookie_can_be_changed() {
         let cookie = cookie();
-        assert!(read(&[8; 64], NOW, &cookie).is_none(), "another site has another key");
+        assert!(read(&[8; 64], &KNOWN, NOW, &cookie).is_none(), "another site has another key");
         for index in 0..cookie.len() {
             let mut changed = cookie.clone().into_bytes();
             if let Some(byte) = changed.get_mut(index) {
                 *byte = if *byte == b'1' { b'2' } else { b'1' };
             }
             let changed = String::from_utf8_lossy(&changed);
-            assert!(read(&KEY, NOW, &changed).is_none(), "{changed}");
+            assert!(read(&KEY, &KNOWN, NOW, &changed).is_none(), "{changed}");
         }
         for wrong in ["", ".", "....", "5.1.x.y", &cookie[1..], &format!("{cookie}00")] {
-            assert!(read(&KEY, NOW, wrong).is_none(), "{wrong:?}");
+            assert!(read(&KEY, &KNOWN, NOW, wrong).is_none(), "{wrong:?}");
         }
     }
 }

@@ -68,6 +68,7 @@ pub(crate) struct UserDetails {
     pub(crate) email: String,
     pub(crate) blocked: bool,
     pub(crate) has_password: bool,
+    pub(crate) second_factor: bool,
     pub(crate) created_on: PrimitiveDateTime,
     pub(crate) groups: Vec<i64>,
 }
@@ -96,18 +97,30 @@ pub(crate) async fn user(database: &Database, id: i64) -> Result<UserDetails, Er
             email: String,
             blocked: bool,
             has_password: bool = "password_hash IS NOT NULL",
-            created_on: PrimitiveDateTime,
+            second_factor: bool = "f.user_id IS NOT NULL",
+            created_on: PrimitiveDateTime = "u.created_on",
         }
     }
     let mut transaction = database.begin_read().await?;
-    let statement = select::<Found>("FROM host_users WHERE id = ?").bind(id);
-    let row: Option<Found> = transaction.fetch_optional(statement).await?;
-    let Some(Found { username, name, email, blocked, has_password, created_on }) = row else {
-        return Err(Error::not_found("user", &id.to_string()));
-    };
+    let statement = select::<Found>(
+        "FROM host_users u LEFT JOIN host_second_factors f ON f.user_id = u.id WHERE u.id = ?",
+    );
+    let row: Option<Found> = transaction.fetch_optional(statement.bind(id)).await?;
+    let Some(found) = row else { return Err(Error::not_found("user", &id.to_string())) };
+    let Found { username, name, email, blocked, has_password, second_factor, created_on } = found;
     let groups = crate::identity::users::groups_of(&mut transaction, id).await?;
     transaction.commit().await?;
-    Ok(UserDetails { id, username, name, email, blocked, has_password, created_on, groups })
+    Ok(UserDetails {
+        id,
+        username,
+        name,
+        email,
+        blocked,
+        has_password,
+        second_factor,
+        created_on,
+        groups,
+    })
 }
 
 /// The number of users, counted up to a bound.

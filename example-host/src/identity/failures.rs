@@ -1,6 +1,6 @@
-//! The failed attempts to enter a password of the administration, which all hosts of a site count together.
-//! After a few failures each further one doubles the wait. Names are treated alike whether they exist or
-//! not. Only hashes of names and addresses are kept, and their number is limited.
+//! The failed attempts to enter a password of the administration or the code of a second factor, which all hosts
+//! of a site count together. After a few failures each further one doubles the wait. Names are treated alike
+//! whether they exist or not. Only hashes of names and addresses are kept, and their number is limited.
 //!
 //! An attempt counts for whatever it comes from:
 //!
@@ -10,6 +10,11 @@
 //!   address together with the name; and for the name alone, whatever the address. The last of these
 //!   limits how many guesses there are in all, and a part of it is kept for clients that have hardly
 //!   failed. So a few addresses that guess a name do not keep its owner out at another one.
+//!
+//! A code has only six digits, of which three are right at any time, and is asked for only after the right
+//! password. So the codes of a user are counted apart, wherever they are entered except on a known device and in a
+//! session: there are ten attempts, and another one every 72 minutes. These are 30 in any 24 hours, of which one is
+//! right with a probability below 30 × 3 / 1,000,000, which is 1 in 11,000.
 //!
 //! Crates for rate limits are not used, because none doubles the wait, takes an attempt back when the
 //! password was correct, and counts for several hosts.
@@ -25,6 +30,9 @@ use crate::database::{Connection, Database, sql, transact};
 
 /// After this time failures no longer count.
 const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
+
+/// The same for codes: by then the last of them has passed.
+const CODES_FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The maximum number of names, of addresses and so on, that are kept.
 pub(crate) const REMEMBERED: usize = 10_000;
@@ -42,6 +50,12 @@ const OF_NAME_IN_ALL: i64 = 10;
 /// After each such time there is one failure of a name less. A password of twelve characters is safe at
 /// one guess a minute.
 const PASSED: Duration = Duration::from_secs(60);
+
+/// How many wrong codes of a user there may be.
+const OF_CODES: i64 = 10;
+
+/// After each such time there is one wrong code less: twenty in 24 hours.
+const CODE_PASSED: Duration = Duration::from_secs(72 * 60);
 
 /// How much of an IPv6 address is the network of one subscriber, who has 65,536 addresses of the kind that
 /// otherwise are one client. An IPv4 address is not counted with its neighbours, who are strangers.
@@ -63,6 +77,8 @@ pub(crate) enum Kind {
     Device,
     /// A session.
     Session,
+    /// The codes of a user: on a device, in a session, or anywhere else.
+    Code,
 }
 
 /// What failures are counted for, with its hash.
@@ -104,6 +120,25 @@ pub(crate) async fn forget_name(transaction: &mut Connection, name: &str) -> Res
     Ok(())
 }
 
+/// The keys of an attempt to enter the code of a user. `known` is the device or the session that the user is
+/// known by, if any.
+pub(crate) fn of_code(user: i64, known: Option<Key>, address: IpAddr) -> Vec<Key> {
+    let hash = |text: String| Sha256::digest(text).into();
+    let from = match known {
+        Some((kind, of)) => format!("{} {}", kind.name(), hex::encode(of)),
+        None => String::new(),
+    };
+    let here = match known {
+        Some(_) => from.clone(),
+        None => network(address, OF_SUBSCRIBER).to_string(),
+    };
+    // The texts differ from those of passwords, so that these are counted apart.
+    vec![
+        (Kind::Code, hash(format!("code {user} {from}"))),
+        (Kind::Client, hash(format!("code {user} {here}"))),
+    ]
+}
+
 /// Begins an attempt, unless it has to wait. It counts as a failure until it succeeds, so that
 /// concurrent attempts are counted too. The time is that of the database, which all hosts share.
 pub(crate) async fn begin(database: &Database, keys: &[Key]) -> Result<Begun, Error> {
@@ -137,7 +172,9 @@ pub(crate) async fn succeed(database: &Database, keys: &[Key]) -> Result<Waits, 
         let mut left = Vec::new();
         for (key, known) in keys.iter().zip(known) {
             let failures = match key.0 {
-                Kind::Name | Kind::Address => known.unwrap_or_default().at(key.0, now).less_one(),
+                Kind::Name | Kind::Address | Kind::Code => {
+                    known.unwrap_or_default().at(key.0, now).less_one()
+                }
                 Kind::Client | Kind::Device | Kind::Session => Failures::default(),
             };
             if known.is_some() && failures.count > 0 {
@@ -159,10 +196,12 @@ fn waits(counted: &[(Key, Failures)], now: i64) -> Waits {
     let of = |kind| counted.iter().find(|((of, _), _)| *of == kind).map(|(_, failures)| *failures);
     let (name, client) = (of(Kind::Name), of(Kind::Client));
     let has_failed = client.is_some_and(|client| client.count > HARDLY);
-    let of_name = name.filter(|_| has_failed).map(|name| name.until_below(OF_NAME, now));
+    let of_name =
+        name.filter(|_| has_failed).map(|name| name.until_below(Kind::Name, OF_NAME, now));
     let wait = |(key, failures): &(Key, Failures)| {
         let wait = match key.0 {
-            Kind::Name => failures.until_below(OF_NAME_IN_ALL, now),
+            Kind::Name => failures.until_below(key.0, OF_NAME_IN_ALL, now),
+            Kind::Code => failures.until_below(key.0, OF_CODES, now),
             Kind::Client => failures.wait(key.0, now).max(of_name.unwrap_or_default()),
             Kind::Address | Kind::Device | Kind::Session => failures.wait(key.0, now),
         };
@@ -179,6 +218,7 @@ impl Kind {
             Kind::Client => "client",
             Kind::Device => "device",
             Kind::Session => "session",
+            Kind::Code => "code",
         }
     }
 
@@ -187,10 +227,25 @@ impl Kind {
     fn limits(self) -> (i64, Duration) {
         match self {
             Kind::Address => (20, Duration::from_secs(15 * 60)),
-            Kind::Name | Kind::Client | Kind::Device | Kind::Session => {
+            Kind::Name | Kind::Client | Kind::Device | Kind::Session | Kind::Code => {
                 (5, Duration::from_secs(60))
             }
         }
+    }
+
+    /// For those whose failures pass one by one: the most that are counted, and after which time there is one
+    /// less.
+    fn passes(self) -> Option<(i64, Duration)> {
+        match self {
+            Kind::Name => Some((OF_NAME_IN_ALL, PASSED)),
+            Kind::Code => Some((OF_CODES, CODE_PASSED)),
+            Kind::Address | Kind::Client | Kind::Device | Kind::Session => None,
+        }
+    }
+
+    /// After which time failures no longer count.
+    fn forgotten(self) -> Duration {
+        if self == Kind::Code { CODES_FORGOTTEN } else { FORGOTTEN }
     }
 }
 
@@ -198,7 +253,8 @@ impl Kind {
 #[derive(Clone, Copy, Debug, Default)]
 struct Failures {
     count: i64,
-    /// When the last one was, in milliseconds since 1970; for a name, when the count was last this.
+    /// When the last one was, in milliseconds since 1970; where they pass one by one, when the count was last
+    /// this.
     last: i64,
 }
 
@@ -206,24 +262,22 @@ impl Failures {
     /// What still counts.
     fn at(self, kind: Kind, now: i64) -> Self {
         let age = self.age(now);
-        if age > FORGOTTEN {
+        if age > kind.forgotten() {
             return Self::default();
         }
-        if kind != Kind::Name {
-            return self;
-        }
+        let Some((most, each)) = kind.passes() else { return self };
         // Hosts of earlier versions counted on.
-        let count = self.count.min(OF_NAME_IN_ALL);
-        let passed = millis(age) / millis(PASSED);
+        let count = self.count.min(most);
+        let passed = millis(age) / millis(each);
         match count - passed {
-            count @ 1.. => Self { count, last: self.last + passed * millis(PASSED) },
+            count @ 1.. => Self { count, last: self.last + passed * millis(each) },
             _ => Self::default(),
         }
     }
 
     /// The same and one more.
     fn and_one(self, kind: Kind, now: i64) -> Self {
-        let last = if kind == Kind::Name && self.count > 0 { self.last } else { now };
+        let last = if kind.passes().is_some() && self.count > 0 { self.last } else { now };
         Self { count: self.count.saturating_add(1), last }
     }
 
@@ -239,10 +293,11 @@ impl Failures {
         whole.min(longest).saturating_sub(self.age(now))
     }
 
-    /// How long to wait until the count of a name is below this.
-    fn until_below(self, limit: i64, now: i64) -> Duration {
+    /// How long to wait until a count that passes is below this.
+    fn until_below(self, kind: Kind, limit: i64, now: i64) -> Duration {
         let Ok(beyond) = u32::try_from(self.count - limit + 1) else { return Duration::ZERO };
-        (PASSED * beyond).saturating_sub(self.age(now))
+        let each = kind.passes().map(|(_, each)| each).unwrap_or_default();
+        (each * beyond).saturating_sub(self.age(now))
     }
 
     fn age(self, now: i64) -> Duration {
@@ -289,7 +344,7 @@ async fn write(
 
 /// Removes what is forgotten, and beyond the limit what failed the longest time ago.
 async fn make_room(transaction: &mut Connection, kind: Kind, now: i64) -> Result<(), Error> {
-    let forgotten = now - millis(FORGOTTEN);
+    let forgotten = now - millis(kind.forgotten());
     let statement = sql("SELECT last_on FROM host_sign_in_failures WHERE kind = ? \
          ORDER BY last_on DESC LIMIT 1 OFFSET ?");
     let statement = statement.bind(kind.name()).bind(REMEMBERED as i64 - 1);
@@ -347,6 +402,45 @@ mod tests {
         assert_eq!(one_more(5), 11, "a clock that was set back");
     }
 
+    /// However an attempt on the codes of a user is spread over time, fewer than one in ten thousand of such days
+    /// finds a right one.
+    #[test]
+    fn a_day_has_room_for_thirty_codes() {
+        let mut failures = Failures::default();
+        let mut tried = Vec::new();
+        for now in (NOW..NOW + 3 * 86_400_000).step_by(1000) {
+            let counted = failures.at(Kind::Code, now);
+            if counted.until_below(Kind::Code, OF_CODES, now).is_zero() {
+                failures = counted.and_one(Kind::Code, now);
+                tried.push(now);
+            }
+        }
+        let most = tried.iter().map(|begin| {
+            tried.iter().filter(|now| (*begin..begin + 86_400_000).contains(now)).count()
+        });
+        let most = most.max().unwrap_or_default();
+        assert!((20..=30).contains(&most), "{most}");
+        // Three of a million codes are right at any time.
+        assert!(most * 3 * 10_000 < 1_000_000);
+    }
+
+    #[test]
+    fn codes_are_counted_apart_from_passwords_and_for_each_place() {
+        let address = |last| IpAddr::from([192, 0, 2, last]);
+        let session = of_session([7; 32]).first().copied();
+        let all = [
+            of_new_device("5", address(1)),
+            of_code(5, None, address(1)),
+            of_code(6, None, address(1)),
+            of_code(5, session, address(1)),
+        ];
+        let all: Vec<Key> = all.into_iter().flatten().collect();
+        let distinct: std::collections::HashSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+        let anywhere = [1, 2].map(|last| of_code(5, None, address(last)).first().copied());
+        assert_eq!(anywhere[0], anywhere[1], "one count for all addresses");
+    }
+
     #[test]
     fn a_name_has_one_failure_less_each_minute() {
         let left = |count, seconds: i64| {
@@ -363,9 +457,9 @@ mod tests {
         let now = NOW + 90_000;
         let next = Failures { count: 2, last: NOW }.at(Kind::Name, now).and_one(Kind::Name, now);
         assert_eq!((next.count, next.last), (2, NOW + 60_000));
-        assert_eq!(next.until_below(2, now), Duration::from_secs(30));
-        assert_eq!(next.until_below(1, now), Duration::from_secs(90));
-        assert_eq!(next.until_below(3, now), Duration::ZERO);
+        assert_eq!(next.until_below(Kind::Name, 2, now), Duration::from_secs(30));
+        assert_eq!(next.until_below(Kind::Name, 1, now), Duration::from_secs(90));
+        assert_eq!(next.until_below(Kind::Name, 3, now), Duration::ZERO);
     }
 
     /// The failures of a name, and of the clients that try it without end, and how many tries they get.

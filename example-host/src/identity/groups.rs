@@ -2,26 +2,31 @@
 
 use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::fold;
-use crate::database::{Connection, Database, sql};
+use crate::database::{Connection, Database, row, select, sql};
 use crate::identity::names::name_of;
 
-/// A group as administrators see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupEntry {
-    /// The primary key.
-    pub id: i64,
-    /// Its title, unique without regard to case.
-    pub title: String,
-    /// The title of the group above it; `None` for the topmost.
-    pub parent: Option<String>,
+row! {
+    /// A group as administrators see it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct GroupEntry {
+        /// The primary key.
+        pub id: i64 = "g.id",
+        /// Its title, unique without regard to case.
+        pub title: String = "g.title",
+        /// The title of the group above it; `None` for the topmost.
+        pub parent: Option<String> = "p.title",
+        /// Whether its users, and those of the groups below it, need a second factor.
+        pub second_factor: bool = "f.group_id IS NOT NULL",
+    }
 }
 
 /// All groups, in the order of their creation.
 pub(crate) async fn all(database: &Database) -> Result<Vec<GroupEntry>, Error> {
-    let statement = sql("SELECT g.id, g.title, p.title FROM host_groups g \
-         LEFT JOIN host_groups p ON p.id = g.parent_id ORDER BY g.id");
-    let rows: Vec<(i64, String, Option<String>)> = database.fetch_all(statement).await?;
-    Ok(rows.into_iter().map(|(id, title, parent)| GroupEntry { id, title, parent }).collect())
+    let statement = select::<GroupEntry>(
+        "FROM host_groups g LEFT JOIN host_groups p ON p.id = g.parent_id \
+         LEFT JOIN host_second_factor_groups f ON f.group_id = g.id ORDER BY g.id",
+    );
+    database.fetch_all(statement).await
 }
 
 /// The trimmed title, if it is acceptable for a group.
@@ -55,6 +60,21 @@ pub(crate) async fn rename(
         Err(error) if is_unique_violation(&error) => Err(Error::taken("group", title)),
         renamed => Ok(renamed.map(drop)?),
     }
+}
+
+/// Whether the users of a group, and of those below it, need a second factor from now on.
+pub(crate) async fn require_second_factor(
+    transaction: &mut Connection,
+    id: i64,
+    required: bool,
+) -> Result<(), Error> {
+    let removal = sql("DELETE FROM host_second_factor_groups WHERE group_id = ?");
+    transaction.execute(removal.bind(id)).await?;
+    if required {
+        let insertion = sql("INSERT INTO host_second_factor_groups (group_id) VALUES (?)");
+        transaction.execute(insertion.bind(id)).await?;
+    }
+    Ok(())
 }
 
 /// Removes a group with its rules, within a transaction. A group with users or with groups below it
@@ -121,6 +141,7 @@ mod tests {
             id,
             title: title.to_owned(),
             parent: parent.map(str::to_owned),
+            second_factor: false,
         };
         let tree = as_tree(groups.map(entry).into());
         let tree: Vec<(i64, usize)> =

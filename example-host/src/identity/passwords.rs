@@ -14,6 +14,17 @@ const MIN_LENGTH: usize = 12;
 /// The maximum number of characters: more than anyone types, and few enough to hash quickly.
 const MAX_LENGTH: usize = 1000;
 
+/// Refuses a password of the wrong length.
+pub(crate) fn check(password: &str) -> Result<(), Error> {
+    match password.chars().count() {
+        0 => Err(Error::Invalid("the password is empty".to_owned())),
+        MIN_LENGTH..=MAX_LENGTH => Ok(()),
+        _ => Err(Error::Invalid(format!(
+            "a password must have {MIN_LENGTH} to {MAX_LENGTH} characters"
+        ))),
+    }
+}
+
 /// The hash to store for a password: Argon2id with its recommended parameters.
 pub(crate) async fn hash(password: String) -> Result<String, Error> {
     check(&password)?;
@@ -39,17 +50,6 @@ pub(crate) async fn verify(
         Ok((right, begun.elapsed()))
     })
     .await
-}
-
-/// Refuses a password of the wrong length.
-fn check(password: &str) -> Result<(), Error> {
-    match password.chars().count() {
-        0 => Err(Error::Invalid("the password is empty".to_owned())),
-        MIN_LENGTH..=MAX_LENGTH => Ok(()),
-        _ => Err(Error::Invalid(format!(
-            "a password must have {MIN_LENGTH} to {MAX_LENGTH} characters"
-        ))),
-    }
 }
 
 fn hash_now(hasher: &Hasher, password: &str) -> Result<String, Error> {

@@ -121,6 +121,9 @@ pub(crate) async fn erase(transaction: &mut Connection, user: &Known) -> Result<
         sql("UPDATE host_users SET blocked = TRUE, password_hash = NULL WHERE id = ?"),
         sql("DELETE FROM host_api_tokens WHERE user_id = ?"),
         sql("DELETE FROM host_sessions WHERE user_id = ?"),
+        sql("DELETE FROM host_second_factors WHERE user_id = ?"),
+        sql("DELETE FROM host_recovery_codes WHERE user_id = ?"),
+        sql("DELETE FROM host_password_links WHERE user_id = ?"),
         sql("DELETE FROM host_user_groups WHERE user_id = ?"),
     ] {
         transaction.execute(statement.bind(user.id)).await?;
@@ -138,6 +141,8 @@ pub(crate) async fn search(connection: &mut Connection, user: &Known) -> Result<
     for (place, statement) in [
         ("tokens", sql("SELECT count(*) FROM host_api_tokens WHERE user_id = ?")),
         ("sessions", sql("SELECT count(*) FROM host_sessions WHERE user_id = ?")),
+        ("second_factor", sql("SELECT count(*) FROM host_second_factors WHERE user_id = ?")),
+        ("links", sql("SELECT count(*) FROM host_password_links WHERE user_id = ?")),
         ("groups", sql("SELECT count(*) FROM host_user_groups WHERE user_id = ?")),
     ] {
         let (count,): (i64,) = connection.fetch_one(statement.bind(user.id)).await?;

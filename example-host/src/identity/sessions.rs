@@ -11,6 +11,7 @@ use crate::base::error::Error;
 use crate::base::secret::{self, SecretHash};
 use crate::base::text;
 use crate::database::{Connection, Database, row, select, sql, transact};
+use crate::identity::second_factor::{self, SecondFactor};
 
 /// After this time without use a session ends.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -30,7 +31,9 @@ pub(crate) struct Session {
     pub(crate) user: i64,
     pub(crate) username: String,
     pub(crate) name: String,
-    /// When the password was last entered.
+    /// Whether the user has a second factor.
+    pub(crate) second_factor: bool,
+    /// When the password was last entered, and the code if there is a second factor.
     confirmed_on: PrimitiveDateTime,
 }
 
@@ -51,18 +54,52 @@ pub(crate) struct SessionEntry {
     pub(crate) current: bool,
 }
 
-/// Begins a session with this secret, within a transaction. Returns `false` if the password hash has
-/// changed since it was verified, or the user was blocked. The session `before` ends, so that a
+/// What a user has shown to begin a session.
+pub(crate) struct Shown<'a> {
+    pub(crate) user: i64,
+    /// The hash of the password that was entered.
+    pub(crate) hash: Option<&'a str>,
+    /// The second factor, if there is one that is asked for.
+    pub(crate) factor: Asked<'a>,
+}
+
+/// What was asked for beside the password.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked<'a> {
+    /// Nothing, because the site has no second factors.
+    Never,
+    /// Nothing, because the user has no second factor.
+    Nothing,
+    /// A code.
+    Code(&'a SecondFactor),
+    /// Nothing, because the browser is trusted.
+    Trust(&'a SecondFactor),
+}
+
+/// Begins a session with this secret, within a transaction. Returns `false` if the password hash or the second
+/// factor has changed since it was verified, or the user was blocked. The session `before` ends, so that a
 /// secret from before the sign-in is of no use after it.
 pub(crate) async fn begin(
     transaction: &mut Connection,
     secret: &str,
-    (user, hash): (i64, Option<&str>),
+    shown: Shown<'_>,
     address: &str,
     before: Option<&str>,
 ) -> Result<bool, Error> {
     let now = text::now();
+    let Shown { user, hash, factor } = shown;
     if !has_password_hash(transaction, user, hash).await? {
+        return Ok(false);
+    }
+    let kept = second_factor::find(transaction, user).await?;
+    let (is_same, confirmed_on) = match (factor, &kept) {
+        (Asked::Never, _) | (Asked::Nothing, None) => (true, now),
+        (Asked::Code(asked), Some(kept)) => (asked.is_same(kept), now),
+        // A dangerous action needs a code.
+        (Asked::Trust(asked), Some(kept)) => (asked.is_same(kept), now - LONGEST),
+        (Asked::Nothing, Some(_)) | (Asked::Code(_) | Asked::Trust(_), None) => (false, now),
+    };
+    if !is_same {
         return Ok(false);
     }
     if let Some(before) = before {
@@ -75,7 +112,7 @@ pub(crate) async fn begin(
          (hash, user_id, address, created_on, used_on, confirmed_on) \
          VALUES (?, ?, ?, ?, ?, ?)");
     let statement = statement.bind(secret::hash(secret).as_slice()).bind(user);
-    transaction.execute(statement.bind(address).bind(now).bind(now).bind(now)).await?;
+    transaction.execute(statement.bind(address).bind(now).bind(now).bind(confirmed_on)).await?;
     Ok(true)
 }
 
@@ -127,20 +164,21 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
             user: i64 = "s.user_id",
             username: String = "u.username",
             name: String = "u.name",
+            second_factor: bool = "f.user_id IS NOT NULL",
             used_on: PrimitiveDateTime = "s.used_on",
             confirmed_on: PrimitiveDateTime = "s.confirmed_on",
         }
     }
     let statement = select::<Found>(
         "FROM host_sessions s JOIN host_users u ON u.id = s.user_id \
+         LEFT JOIN host_second_factors f ON f.user_id = s.user_id \
          WHERE s.hash = ? AND s.created_on > ? AND s.used_on > ? AND NOT u.blocked",
     );
     let statement = statement.bind(hash.as_slice()).bind(now - LONGEST).bind(now - IDLE);
     let row: Option<Found> = database.fetch_optional(statement).await?;
     let same = |row: &Found| bool::from(row.hash.as_slice().ct_eq(hash.as_slice()));
-    let Some(Found { user, username, name, used_on, confirmed_on, .. }) = row.filter(same) else {
-        return Ok(None);
-    };
+    let Some(found) = row.filter(same) else { return Ok(None) };
+    let Found { user, username, name, second_factor, used_on, confirmed_on, .. } = found;
     if now - used_on > NOTED_EVERY {
         let noted: Result<(), Error> = transact!(database, |transaction| {
             let statement = sql("UPDATE host_sessions SET used_on = ? WHERE hash = ?");
@@ -152,7 +190,7 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
             tracing::debug!(%error, "the last use of a session could not be recorded");
         }
     }
-    Ok(Some(Session { user, username, name, confirmed_on }))
+    Ok(Some(Session { user, username, name, second_factor, confirmed_on }))
 }
 
 /// The valid sessions of a user, newest first; the one with this secret is marked as current.
@@ -190,8 +228,20 @@ pub(crate) async fn end(transaction: &mut Connection, secret: &str) -> Result<bo
     Ok(transaction.execute(statement.bind(secret::hash(secret).as_slice())).await? > 0)
 }
 
-/// Ends all sessions of a user, within the transaction of the change that requires it.
+/// Ends all sessions of a user, within the transaction of the change that requires it. With them ends the trust in
+/// browsers.
 pub(crate) async fn end_all(transaction: &mut Connection, user: i64) -> Result<(), Error> {
     transaction.execute(sql("DELETE FROM host_sessions WHERE user_id = ?").bind(user)).await?;
-    Ok(())
+    second_factor::trust_no_browser(transaction, user).await
+}
+
+/// Ends the sessions of a user except the one whose secret has this hash.
+pub(crate) async fn end_others(
+    transaction: &mut Connection,
+    user: i64,
+    kept: &SecretHash,
+) -> Result<(), Error> {
+    let statement = sql("DELETE FROM host_sessions WHERE user_id = ? AND hash <> ?");
+    transaction.execute(statement.bind(user).bind(kept.as_slice())).await?;
+    second_factor::trust_no_browser(transaction, user).await
 }

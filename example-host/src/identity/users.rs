@@ -9,6 +9,7 @@ use crate::base::text::{fold, now};
 use crate::database::{Connection, Database, Statement, row, select, sql};
 use crate::identity::names::name_of;
 use crate::identity::passwords;
+use crate::identity::second_factor;
 use crate::identity::sessions;
 
 /// The values for a new user.
@@ -38,6 +39,8 @@ pub struct UserEntry {
     pub groups: Vec<String>,
     /// Whether the user is blocked, so that token and password are refused.
     pub blocked: bool,
+    /// Whether the user has a second factor.
+    pub second_factor: bool,
 }
 
 /// All users, in the order of their creation.
@@ -49,21 +52,25 @@ pub(crate) async fn all(database: &Database) -> Result<Vec<UserEntry>, Error> {
             username: String,
             email: String,
             blocked: bool,
+            second_factor: bool = "f.user_id IS NOT NULL",
         }
     }
-    let rows = transaction.fetch_all(select::<Listed>("FROM host_users ORDER BY id")).await?;
+    let listed = select::<Listed>(
+        "FROM host_users LEFT JOIN host_second_factors f ON f.user_id = id ORDER BY id",
+    );
+    let rows = transaction.fetch_all(listed).await?;
     let members: Vec<(i64, String)> = transaction
         .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
              JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
         .await?;
     transaction.commit().await?;
     let mut members = members.into_iter().peekable();
-    let users = rows.into_iter().map(|Listed { id, username, email, blocked }| {
+    let users = rows.into_iter().map(|Listed { id, username, email, blocked, second_factor }| {
         let mut groups = Vec::new();
         while let Some((_, title)) = members.next_if(|(user, _)| *user <= id) {
             groups.push(title);
         }
-        UserEntry { id, username, email, groups, blocked }
+        UserEntry { id, username, email, groups, blocked, second_factor }
     });
     Ok(users.collect())
 }
@@ -74,12 +81,13 @@ pub(crate) async fn by_name(database: &Database, username: &str) -> Result<UserE
     let id = find(&mut transaction, username).await?;
     let statement = sql("SELECT username, email, blocked FROM host_users WHERE id = ?");
     let (username, email, blocked) = transaction.fetch_one(statement.bind(id)).await?;
+    let second_factor = second_factor::find(&mut transaction, id).await?.is_some();
     let statement = sql("SELECT g.title FROM host_user_groups m \
          JOIN host_groups g ON g.id = m.group_id WHERE m.user_id = ? ORDER BY g.id");
     let groups: Vec<(String,)> = transaction.fetch_all(statement.bind(id)).await?;
     transaction.commit().await?;
     let groups = groups.into_iter().map(|(title,)| title).collect();
-    Ok(UserEntry { id, username, email, groups, blocked })
+    Ok(UserEntry { id, username, email, groups, blocked, second_factor })
 }
 
 /// Blocks or unblocks a user, within a transaction.

@@ -7,6 +7,7 @@ use host_interface::Mail;
 use lettre::Address;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Mailbox, Message};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
@@ -15,6 +16,9 @@ use crate::watch::metrics::Metrics;
 use super::error::MailError;
 use super::folder::Folder;
 use super::smtp::Server;
+
+/// How many mails of the host itself may wait to be sent.
+const PLACES: usize = 100;
 
 /// Sends the mails of a site. Clones share their state.
 #[derive(Clone, Debug)]
@@ -28,6 +32,9 @@ struct Inner {
     server: Option<Server>,
     /// Where mails are written without a server. With one, those from before are still there.
     folder: Folder,
+    /// The address of the site in links.
+    url: Option<String>,
+    places: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
 
@@ -41,12 +48,26 @@ impl Mailer {
         let server = settings.server.as_ref();
         let server = server.map(|url| Server::new(url.clone(), settings.timeout)).transpose()?;
         let folder = Folder::new(folder);
-        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), server, folder, metrics }) })
+        let (from, url) = (settings.from.clone(), settings.site_url.clone());
+        let places = Arc::new(Semaphore::new(PLACES));
+        Ok(Self { inner: Arc::new(Inner { from, server, folder, url, places, metrics }) })
     }
 
     /// The folder in which mails are kept.
     pub(crate) fn folder(&self) -> &Folder {
         &self.inner.folder
+    }
+
+    /// The address of the site in links; `None` if mails with links cannot be sent, because nobody would get them,
+    /// or because only the operator knows the address.
+    pub(crate) fn site_url(&self) -> Option<&str> {
+        self.inner.server.as_ref()?;
+        self.inner.url.as_deref()
+    }
+
+    /// A place for a mail that is sent beside what causes it, if not too many wait.
+    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.inner.places).try_acquire_owned().ok()
     }
 
     /// Sends a mail.

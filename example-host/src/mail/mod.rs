@@ -1,4 +1,4 @@
-//! The mails that extensions send: their content, and their delivery to a mail server or into a
+//! The mails that extensions and the host send: their content, and their delivery to a mail server or into a
 //! folder.
 
 mod error;

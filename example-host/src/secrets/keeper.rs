@@ -55,6 +55,15 @@ pub(crate) enum SecretsError {
     Unusable(#[from] Error),
 }
 
+impl From<SecretsError> for Error {
+    fn from(error: SecretsError) -> Self {
+        match error {
+            SecretsError::Unusable(error) => error,
+            other => Self::Secret(other.to_string()),
+        }
+    }
+}
+
 impl SecretsError {
     /// Whether trying again is of no use.
     pub(crate) fn is_permanent(&self) -> bool {

@@ -181,7 +181,7 @@ impl Site {
         limits.waiters = settings.waiters;
         let api = Api::new(gate, self.served().cloned(), limits)?;
         let context = Arc::new(Context {
-            administration: Administration::new(self.clone(), api.clone(), audit)?,
+            administration: Administration::new(self.clone(), api.clone(), audit, settings)?,
             api,
             arrivals: Arrivals::default(),
             forms: Changes::new(settings.connections),

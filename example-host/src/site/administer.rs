@@ -41,6 +41,23 @@ impl Site {
         }
     }
 
+    /// Adds a user who gets a link by mail to choose a password, and returns the key.
+    ///
+    /// # Errors
+    /// When a password is given, no links can be sent, a name is taken or not acceptable, a group does not exist,
+    /// or the database fails.
+    pub async fn invite_user(&self, new: NewUser) -> Result<i64, Error> {
+        if new.password.is_some() {
+            return Err(Error::Invalid("a user who is invited chooses the password".to_owned()));
+        }
+        let new = Prepared::new(new).await?;
+        let groups = Groups::Titles(&new.groups);
+        match operations::users::invite(self, &new.profile, groups).await? {
+            Ok((id, _)) => Ok(id),
+            Err(faults) => Err(new.taken(&faults)),
+        }
+    }
+
     /// All users, in the order of their creation.
     ///
     /// # Errors
@@ -81,6 +98,14 @@ impl Site {
     pub async fn set_password(&self, username: &str, password: String) -> Result<(), Error> {
         let hash = passwords::hash(password).await?;
         operations::users::set_password(self, Who::Name(username), &hash).await.map(drop)
+    }
+
+    /// Removes the second factor of a user who has lost the device. All sessions of the user end.
+    ///
+    /// # Errors
+    /// When there is no such user, the user has no second factor, or the database fails.
+    pub async fn remove_second_factor(&self, username: &str) -> Result<(), Error> {
+        operations::second_factor::remove(self, Who::Name(username)).await.map(drop)
     }
 
     /// Removes a user with the user's token. Records of extensions that name the user are kept; an

@@ -18,12 +18,16 @@ use crate::site::{self, Libraries, Site, claims, keys};
 use crate::watch::audit::{self, Actor};
 
 /// The tables that are copied as they are, those that others refer to first.
-const TABLES: [Table; 11] = [
+const TABLES: [Table; 15] = [
     Table { rows: Some("users"), ..table("host_users", &["id"]) },
     Table { parent: Some("parent_id"), rows: Some("groups"), ..table("host_groups", &["id"]) },
     Table { rows: Some("memberships"), ..table("host_user_groups", &["user_id", "group_id"]) },
     Table { parent: Some("parent_id"), rows: Some("assets"), ..table("host_assets", &["id"]) },
     Table { rows: Some("rules"), ..table("host_rules", &["asset_id", "group_id", "action"]) },
+    table("host_second_factors", &["user_id"]),
+    table("host_recovery_codes", &["hash"]),
+    table("host_second_factor_groups", &["group_id"]),
+    table("host_password_links", &["hash"]),
     Table { rows: Some("tokens"), ..table("host_api_tokens", &["id"]) },
     table("host_api_token_secrets", &["hash"]),
     table("host_api_token_uses", &["token_id"]),
@@ -32,11 +36,12 @@ const TABLES: [Table; 11] = [
     table("host_jobs", &["extension", "name"]),
 ];
 
-/// The tables that are emptied only. Users sign in again, and the requests of the last minutes do not count
-/// towards rates.
-const EMPTIED: [Table; 3] = [
+/// The tables that are emptied only. Users sign in again, and what was asked for in the last hour does not count
+/// towards limits.
+const EMPTIED: [Table; 4] = [
     table("host_sessions", &["hash"]),
     table("host_sign_in_failures", &["kind", "hash"]),
+    table("host_password_requests", &["kind", "hash", "asked_on"]),
     table("host_api_token_rates", &["token_id", "minute"]),
 ];
 

@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 mod libraries;
+pub(crate) mod notices;
 pub(crate) mod operations;
 mod persons;
 pub(crate) mod privacy;
@@ -32,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use host_interface::{Description, Environment, LoadedPlugin, capability};
+use host_interface::{Description, Environment, LoadedPlugin};
 use host_service::Extension;
 use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
@@ -50,7 +51,7 @@ use crate::secrets::Secrets;
 use crate::site::erased::ErasedList;
 use crate::site::events::Listener;
 use crate::site::persons::Persons;
-use crate::site::services::{Services, Shared};
+use crate::site::services::{OFFERED, Services, Shared};
 use crate::site::state::State;
 use crate::site::storage::Storage;
 use crate::site::unserved::Failures;
@@ -60,18 +61,6 @@ use crate::watch::traffic::Traffic;
 
 /// The path below which the routes of plugins are mounted.
 pub(crate) const BASE_PATH: &str = "/api/index.php";
-
-/// What plugins may rely on, beside what `host-service` offers.
-const OFFERED: [&str; 8] = [
-    capability::MAIL,
-    capability::USERS,
-    capability::EVENTS,
-    capability::JOBS,
-    capability::DELIVER,
-    capability::SECRETS,
-    capability::TRAIL,
-    capability::PRIVACY,
-];
 
 /// The time limit for the plugins to shut down after a command.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use host_interface::{
     Caller, Delivered, Delivery, ErasedEverywhere, Erasure, Error, Host, Level, LogRecord, Mail,
-    Person, TrailEntry, User, UserQuery,
+    Person, TrailEntry, User, UserQuery, capability,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -21,6 +21,18 @@ use crate::secrets::{Secrets, SecretsError};
 use crate::site::persons::Persons;
 use crate::site::state::State;
 use crate::watch::audit::{Actor, Record};
+
+/// What plugins may rely on, beside what `host-service` offers.
+pub(crate) const OFFERED: [&str; 8] = [
+    capability::MAIL,
+    capability::USERS,
+    capability::EVENTS,
+    capability::JOBS,
+    capability::DELIVER,
+    capability::SECRETS,
+    capability::TRAIL,
+    capability::PRIVACY,
+];
 
 /// The services of one plugin. They are created before the plugin is described, and linked to the
 /// site after that; until then they grant no permission.

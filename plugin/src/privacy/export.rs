@@ -69,7 +69,7 @@ async fn write(
     let mut is_first = true;
     for keys in keys.chunks(privacy::AT_ONCE) {
         let page = Page::of_the(resource, Condition::Keys(keys.to_vec()));
-        let statement = sql::export(&page, &columns, reading.dialect());
+        let statement = sql::export(&page, &columns, None, reading.dialect());
         let mut rows = reading.stream(statement, &kinds)?;
         while let Some(row) = rows.try_next().await? {
             if !is_first {

@@ -422,6 +422,7 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
         ("audit-none", "/audit?user=nobody".to_owned()),
         ("audit-record", "/audit?type=products&id=7".to_owned()),
         ("account", "/account".to_owned()),
+        ("second-factor-new", "/account/second-factor".to_owned()),
         ("missing", "/nothing".to_owned()),
     ]
 }

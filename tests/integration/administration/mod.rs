@@ -8,15 +8,19 @@ mod browser;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_files;
 #[cfg(engine = "sqlite")] // The same.
+mod browser_people;
+#[cfg(engine = "sqlite")] // The same.
 mod browser_privacy;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_records;
 mod details;
 mod extensions;
+mod forgotten;
 mod pages;
 mod privacy;
 mod record_forms;
 mod record_pages;
+mod second_factor;
 mod sessions;
 mod tokens;
 mod trust;

@@ -17,8 +17,8 @@ async fn a_user_is_added_and_listed() {
     assert_eq!(
         table(&place.run("user list").await),
         [
-            ["1", "ann", "ann@example.com", "Manager", "active"],
-            ["2", "bob", "bob@example.com", "Registered, Super Users", "blocked"],
+            ["1", "ann", "ann@example.com", "Manager", "active", "none"],
+            ["2", "bob", "bob@example.com", "Registered, Super Users", "blocked", "none"],
         ]
     );
     for command in ["user unblock bob", "user remove ann"] {
@@ -26,7 +26,7 @@ async fn a_user_is_added_and_listed() {
     }
     assert_eq!(
         table(&place.run("user list").await)[0][1..],
-        ["bob", "bob@example.com", "Registered, Super Users", "active"]
+        ["bob", "bob@example.com", "Registered, Super Users", "active", "none"]
     );
 }
 

@@ -8,7 +8,7 @@ use crate::support::process::{Place, table};
 
 /// Every list, with the names of its members.
 const LISTS: [(&str, &[&str]); 8] = [
-    ("user list", &["id", "name", "email", "groups", "state"]),
+    ("user list", &["id", "name", "email", "groups", "state", "second_factor"]),
     ("token list ann", &["name", "state", "scopes", "expires_on", "used_on"]),
     ("group list", &["id", "title", "parent"]),
     ("permission list", &["group", "action", "asset", "setting"]),

@@ -14,6 +14,7 @@ pub mod mirror;
 pub mod outside;
 #[path = "../../permissive.rs"]
 pub mod permissive;
+pub mod phone;
 pub mod process;
 pub mod project;
 pub mod proxy;

@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use crate::base::error::Error;
+use crate::base::settings::SecondFactors;
 use crate::identity::passwords;
 use crate::identity::sessions::{self, SessionEntry};
 use crate::site::operations::users as operations;
 
-use crate::admin::authenticator::Attempt;
 use crate::admin::paths::{SIGN_IN, href};
 use crate::admin::problem::Problem;
+use crate::admin::proof::{Faults, Proof};
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Moment, Notice, View};
 use crate::admin::visit::{Outcome, Visit};
@@ -21,35 +21,32 @@ struct AccountPage {
     username: String,
     id: i64,
     current: Field,
+    code: Option<Field>,
     password: Field,
     sessions: Vec<SessionEntry>,
+    /// Whether the user has a second factor; `None` if the site has none.
+    second_factor: Option<bool>,
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
-    render(&visit, None, None).await
+    render(&visit, Faults::default(), None).await
 }
 
 /// Changes the user's own password. The current one is required, because a browser may have been
 /// left open.
 pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     let user = visit.session.user;
-    let (username, current) = (&visit.session.username, visit.form.get("current"));
-    let attempt = visit.authenticator.check(visit.asking(), username, current);
-    match attempt.await? {
-        Attempt::Accepted(verified) if verified.id == user => {}
-        Attempt::Accepted(_) | Attempt::Rejected => {
-            let wrong = Some("this is not your password");
-            return Ok(Outcome::Again(render(&visit, wrong, None).await?));
-        }
-        Attempt::Later(later) => return Err(Problem::Later(later)),
+    // A code is good once, so it is not asked for in vain.
+    if let Err(why) = passwords::check(visit.form.get("password")) {
+        let why = why.to_string();
+        return Ok(Outcome::Again(render(&visit, Faults::default(), Some(&why)).await?));
     }
-    let hash = match passwords::hash(visit.form.get("password").to_owned()).await {
-        Ok(hash) => hash,
-        Err(Error::Invalid(why)) => {
-            return Ok(Outcome::Again(render(&visit, None, Some(&why)).await?));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    match visit.prove(visit.form.get("current")).await? {
+        Proof::Given(_) => {}
+        Proof::Wrong(faults) => return Ok(Outcome::Again(render(&visit, faults, None).await?)),
+        Proof::Later(later) => return Err(Problem::Later(later)),
+    }
+    let hash = passwords::hash(visit.form.get("password").to_owned()).await?;
     let recorded = operations::change_own_password(&visit.site, user, &hash).await?;
     Ok(Outcome::Done {
         recorded,
@@ -69,12 +66,12 @@ pub(crate) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem
 
 async fn render(
     visit: &Visit,
-    wrong: Option<&str>,
+    faults: Faults,
     unacceptable: Option<&str>,
 ) -> Result<View, Problem> {
     let database = visit.site.state().database();
     let mut layout = visit.layout("Your account");
-    if wrong.or(unacceptable).is_some() {
+    if faults.password.or(faults.code).or(unacceptable).is_some() {
         layout = layout.with_notice(Notice::bad("Your password was not changed."));
     }
     show(&AccountPage {
@@ -83,10 +80,13 @@ async fn render(
         id: visit.session.user,
         current: Field::password("current", "Current password")
             .autocomplete("current-password")
-            .fault(wrong),
+            .fault(faults.password),
+        code: visit.code_field(faults),
         password: Field::password("password", "New password")
             .hint("At least 12 characters. The change ends all your sessions.")
             .fault(unacceptable),
+        second_factor: (visit.authenticator.second_factors != SecondFactors::Off)
+            .then_some(visit.session.second_factor),
         sessions: sessions::of_user(database, visit.session.user, &visit.secret).await?,
     })
 }

@@ -17,6 +17,9 @@ use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, View};
 use crate::admin::visit::{Outcome, Visit};
 
+/// The field that requires a second factor.
+const SECOND_FACTOR: &str = "second-factor";
+
 #[derive(Template)]
 #[template(path = "admin/groups.html")]
 struct GroupsPage {
@@ -98,11 +101,12 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         Ok(title) => title,
         Err(error) => return again(&visit, Some(group), &error.to_string()).await,
     };
-    match operations::rename(&visit.site, group.id, title).await {
+    let second_factor = visit.form.given(SECOND_FACTOR).is_some();
+    match operations::change(&visit.site, group.id, title, second_factor).await {
         Ok(recorded) => Ok(Outcome::Done {
             recorded,
             to: href("/groups"),
-            message: format!("The group was renamed to {title}."),
+            message: format!("Group {title} was saved."),
         }),
         Err(taken @ Error::Taken { .. }) => again(&visit, Some(group), &taken.to_string()).await,
         Err(error) => Err(error.into()),

@@ -16,6 +16,7 @@ pub(super) mod parameters;
 pub(super) mod permissions;
 pub(super) mod privacy;
 pub(super) mod records;
+pub(super) mod second_factor;
 pub(super) mod token;
 pub(super) mod token_new;
 pub(super) mod token_rotate;

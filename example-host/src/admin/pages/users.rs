@@ -49,6 +49,8 @@ struct UserPage {
     groups: Vec<(GroupEntry, bool)>,
     groups_fault: String,
     own: bool,
+    /// Whether a new user can be invited by mail, and is to be.
+    invites: Option<bool>,
 }
 
 #[derive(Template)]
@@ -65,6 +67,7 @@ struct Entered {
     name: String,
     email: String,
     groups: Vec<i64>,
+    invited: bool,
 }
 
 /// The entered values of a user, checked.
@@ -145,11 +148,17 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Err(faults) => return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?)),
     };
     let groups = Groups::Keys(&entered.groups);
-    match operations::add(&visit.site, &profile, groups, hash.as_deref()).await? {
+    let added = if entered.invited {
+        operations::invite(&visit.site, &profile, groups).await?
+    } else {
+        operations::add(&visit.site, &profile, groups, hash.as_deref()).await?
+    };
+    let invited = if entered.invited { " and gets a mail with an invitation" } else { "" };
+    match added {
         Ok((id, recorded)) => Ok(Outcome::Done {
             recorded,
             to: href(&format!("/users/{id}")),
-            message: format!("User {} was added.", profile.username),
+            message: format!("User {} was added{invited}.", profile.username),
         }),
         Err(taken) => Ok(Outcome::Again(new_user(&visit, &entered, Faults::of(taken)).await?)),
     }
@@ -162,6 +171,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         name: user.name.clone(),
         email: user.email.clone(),
         groups: user.groups.clone(),
+        invited: false,
     };
     one_user(&visit, user, &entered, Faults::default()).await
 }
@@ -250,6 +260,7 @@ impl Entered {
             name: visit.form.get("name").to_owned(),
             email: visit.form.get("email").to_owned(),
             groups: visit.form.keys("group"),
+            invited: visit.form.given("invite").is_some(),
         }
     }
 
@@ -260,6 +271,11 @@ impl Entered {
         if self.groups.is_empty() {
             faults.groups = Some("a user needs at least one group".to_owned());
         }
+        if self.invited && password.is_some() {
+            let why = "a user who is invited chooses the password";
+            faults.password = Some(why.to_owned());
+        }
+        let password = password.filter(|_| !self.invited);
         let hash = match password.map(|password| passwords::hash(password.to_owned())) {
             None => None,
             Some(hashing) => match hashing.await {
@@ -298,6 +314,7 @@ async fn new_user(visit: &Visit, entered: &Entered, faults: Faults) -> Result<Vi
         groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
         fields: fields(entered, &faults, hint),
         own: false,
+        invites: visit.site.mailer().site_url().map(|_| entered.invited),
     })
 }
 
@@ -323,6 +340,7 @@ async fn one_user(
         groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
         fields: fields(entered, &faults, hint),
         own: user.id == visit.session.user,
+        invites: None,
         user: Some(user),
     })
 }

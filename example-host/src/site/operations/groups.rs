@@ -1,4 +1,4 @@
-//! Groups: adding, renaming and removing them.
+//! Groups: adding, changing and removing them.
 
 use crate::base::error::Error;
 use crate::identity::acl::CORE_ADMIN;
@@ -13,8 +13,8 @@ use super::operation::Operation;
 pub(crate) static ADD: Operation = Operation::new("add a group", CORE_ADMIN)
     .page("administration.groups.new")
     .command("group add");
-pub(crate) static RENAME: Operation =
-    Operation::new("rename a group", CORE_ADMIN).page("administration.groups.edit");
+pub(crate) static CHANGE: Operation =
+    Operation::new("change a group", CORE_ADMIN).page("administration.groups.edit");
 pub(crate) static REMOVE: Operation = Operation::new("delete a group", CORE_ADMIN)
     .takes_access()
     .page("administration.groups.delete");
@@ -29,12 +29,19 @@ pub(crate) async fn add(site: &Site, title: &str, parent: &str) -> Result<(i64, 
     })
 }
 
-/// Gives a group another title.
-pub(crate) async fn rename(site: &Site, id: i64, title: &str) -> Result<Recorded, Error> {
+/// Replaces the title of a group, and whether it requires a second factor.
+pub(crate) async fn change(
+    site: &Site,
+    id: i64,
+    title: &str,
+    second_factor: bool,
+) -> Result<Recorded, Error> {
+    let details = if second_factor { "requires a second factor" } else { "" };
     change!(site.state(), |transaction| {
-        let author = Author::of(site, &RENAME, Force::No, transaction).await?;
+        let author = Author::of(site, &CHANGE, Force::No, transaction).await?;
         groups::rename(transaction, id, title).await?;
-        author.record(transaction, ("group", id), "").await
+        groups::require_second_factor(transaction, id, second_factor).await?;
+        author.record(transaction, ("group", id), details).await
     })
 }
 

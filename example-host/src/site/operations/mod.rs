@@ -6,8 +6,10 @@ mod author;
 pub(crate) mod extensions;
 pub(crate) mod groups;
 mod operation;
+pub(crate) mod password_links;
 pub(crate) mod permissions;
 pub(crate) mod persons;
+pub(crate) mod second_factor;
 pub(crate) mod tokens;
 pub(crate) mod users;
 
@@ -16,7 +18,7 @@ pub(crate) use self::operation::Operation;
 
 /// Every operation. Tests hold it against the forms of the pages and against the commands.
 #[cfg(test)]
-pub(crate) static ALL: [&Operation; 23] = [
+pub(crate) static ALL: [&Operation; 27] = [
     &users::ADD,
     &users::CHANGE,
     &users::CHANGE_WITH_PASSWORD,
@@ -27,12 +29,16 @@ pub(crate) static ALL: [&Operation; 23] = [
     &users::SIGN_OUT,
     &users::SIGN_OUT_EVERYWHERE,
     &users::REMOVE,
+    &second_factor::TURN_ON,
+    &second_factor::RENEW_CODES,
+    &second_factor::TURN_OFF,
+    &second_factor::REMOVE,
     &tokens::GENERATE,
     &tokens::CREATE,
     &tokens::ROTATE,
     &tokens::REVOKE,
     &groups::ADD,
-    &groups::RENAME,
+    &groups::CHANGE,
     &groups::REMOVE,
     &permissions::CHANGE,
     &extensions::ENABLE,

@@ -6,6 +6,7 @@ use crate::base::error::Error;
 use crate::database::{Connection, sql};
 use crate::identity::acl::CORE_MANAGE;
 use crate::identity::administrators::Force;
+use crate::identity::password_links::{self, Purpose};
 use crate::identity::users::{self, Fault, Profile};
 use crate::identity::{groups, sessions};
 use crate::site::Site;
@@ -13,6 +14,7 @@ use crate::site::state::change;
 
 use super::author::{Author, Recorded};
 use super::operation::Operation;
+use super::password_links::send_invitation;
 
 pub(crate) static ADD: Operation =
     Operation::new("add a user", CORE_MANAGE).page("administration.users.new").command("user add");
@@ -99,6 +101,36 @@ pub(crate) async fn add(
     change!(site.state(), |transaction| {
         add_within(transaction, site, profile, groups, password_hash).await
     })
+}
+
+/// Adds a user without a password, and sends a link to choose one. Returns the key, or which values another user already
+/// has.
+pub(crate) async fn invite(
+    site: &Site,
+    profile: &Profile,
+    groups: Groups<'_>,
+) -> Result<Result<(i64, Recorded), Vec<Fault>>, Error> {
+    if site.mailer().site_url().is_none() {
+        return Err(Error::Invalid(
+            "invitations need a mail server and the address of the site: HOST_SMTP_URL and HOST_URL"
+                .to_owned(),
+        ));
+    }
+    let added = change!(site.state(), |transaction| {
+        match add_within(transaction, site, profile, groups, None).await? {
+            Ok((id, recorded)) => {
+                let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
+                Ok(Ok((id, recorded, secret)))
+            }
+            Err(faults) => Ok(Err(faults)),
+        }
+    })?;
+    let (id, recorded, secret) = match added {
+        Ok(added) => added,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    send_invitation(site, (&profile.username, &profile.email), &secret)?;
+    Ok(Ok((id, recorded)))
 }
 
 /// Adds a user within a transaction that does more.

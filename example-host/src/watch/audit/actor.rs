@@ -2,6 +2,7 @@
 //! own accord. What they change is recorded in the transaction of the change.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::base::error::Error;
@@ -72,6 +73,25 @@ impl Actor {
             username,
             means: Means::Session(session),
             // After a form the browser goes on to another page.
+            request: Some(Request { status: 303, id, id_of_client, audit: Arc::clone(audit) }),
+        }
+    }
+
+    /// A user who has opened a link of a mail, and has sent the form of its page.
+    pub(crate) fn of_link(
+        page: &'static str,
+        (user, username): (i64, String),
+        client: IpAddr,
+        audit: &Arc<Audit>,
+        (id, id_of_client): (String, Option<String>),
+    ) -> Self {
+        Self {
+            origin: Origin::Administration,
+            method: "POST",
+            route: page.into(),
+            user,
+            username,
+            means: Means::Link(client),
             request: Some(Request { status: 303, id, id_of_client, audit: Arc::clone(audit) }),
         }
     }

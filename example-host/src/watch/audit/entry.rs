@@ -57,6 +57,8 @@ pub(crate) enum Means {
     Token { hash: SecretHash, name: Arc<str> },
     /// A password, right or wrong, from this address.
     Password(IpAddr),
+    /// A link of a mail, opened from this address.
+    Link(IpAddr),
     /// Credentials of this scheme, which an extension has checked.
     Scheme(String),
     /// A shell, with the numeric id of the system user.
@@ -71,6 +73,7 @@ impl fmt::Display for Means {
             Means::Session(hash) => write!(f, "session {}", fingerprint(hash)),
             Means::Token { hash, name } => write!(f, "token {} {name}", fingerprint(hash)),
             Means::Password(client) => write!(f, "password, from {client}"),
+            Means::Link(client) => write!(f, "link, from {client}"),
             Means::Scheme(scheme) => f.write_str(scheme),
             Means::Shell(Some(uid)) => write!(f, "command line, uid {uid}"),
             Means::Shell(None) => f.write_str("command line"),
