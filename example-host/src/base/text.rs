@@ -16,6 +16,12 @@ pub(crate) fn one_line(text: impl ToString) -> String {
     text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A text for a log, which must not contain an e-mail address: a mail server repeats that of a mail that it refuses.
+pub(crate) fn without_addresses(text: &str) -> String {
+    let words = text.split(' ').map(|word| if word.contains('@') { "…@…" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// A network such as `10.0.0.0/8`, or an address alone; `None` if the text is neither.
 pub(crate) fn network(text: &str) -> Option<IpNet> {
     let address = || text.parse().ok().map(|address: IpAddr| IpNet::from(address));

@@ -43,24 +43,24 @@ impl Known {
 /// The user with this key.
 pub(crate) async fn by_key(database: &Database, id: i64) -> Result<Option<Known>, Error> {
     let statement = select::<Known>("FROM host_users WHERE id = ?");
-    Ok(database.fetch_optional(statement.bind(id)).await?)
+    database.fetch_optional(statement.bind(id)).await
 }
 
 /// The user with this e-mail address, however it is written.
 pub(crate) async fn by_email(database: &Database, email: &str) -> Result<Option<Known>, Error> {
     let statement = select::<Known>("FROM host_users WHERE email_fold = ?");
-    Ok(database.fetch_optional(statement.bind(fold(email.trim()))).await?)
+    database.fetch_optional(statement.bind(fold(email.trim()))).await
 }
 
 /// The user with this name to sign in with.
 pub(crate) async fn by_name(database: &Database, username: &str) -> Result<Option<Known>, Error> {
     let statement = select::<Known>("FROM host_users WHERE username_fold = ?");
-    Ok(database.fetch_optional(statement.bind(fold(username.trim()))).await?)
+    database.fetch_optional(statement.bind(fold(username.trim()))).await
 }
 
 /// All users.
 pub(crate) async fn all(database: &Database) -> Result<Vec<Known>, Error> {
-    Ok(database.fetch_all(select::<Known>("FROM host_users ORDER BY id")).await?)
+    database.fetch_all(select::<Known>("FROM host_users ORDER BY id")).await
 }
 
 /// A user and their sessions, for a copy of their data. Tokens are read elsewhere; no secret is among them.

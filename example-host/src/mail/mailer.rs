@@ -25,16 +25,10 @@ pub(crate) struct Mailer {
 #[derive(Debug)]
 struct Inner {
     from: Mailbox,
-    delivery: Delivery,
-    /// Also with a server: the mails from before there was one are still there.
+    server: Option<Server>,
+    /// Where mails are written without a server. With one, those from before are still there.
     folder: Folder,
     metrics: Arc<Metrics>,
-}
-
-#[derive(Debug)]
-enum Delivery {
-    Folder,
-    Server(Server),
 }
 
 impl Mailer {
@@ -44,14 +38,10 @@ impl Mailer {
         folder: PathBuf,
         metrics: Arc<Metrics>,
     ) -> Result<Self, Error> {
-        let delivery = match &settings.server {
-            Some(url) => Delivery::Server(Server::new(url.clone(), settings.timeout)?),
-            None => Delivery::Folder,
-        };
+        let server = settings.server.as_ref();
+        let server = server.map(|url| Server::new(url.clone(), settings.timeout)).transpose()?;
         let folder = Folder::new(folder);
-        Ok(Self {
-            inner: Arc::new(Inner { from: settings.from.clone(), delivery, folder, metrics }),
-        })
+        Ok(Self { inner: Arc::new(Inner { from: settings.from.clone(), server, folder, metrics }) })
     }
 
     /// The folder in which mails are kept.
@@ -71,11 +61,11 @@ impl Mailer {
     }
 
     async fn try_to_send(&self, mail: &Mail) -> Result<(), MailError> {
-        let Inner { from, delivery, folder, .. } = &*self.inner;
+        let Inner { from, server, folder, .. } = &*self.inner;
         let message = message(mail, from.clone())?;
-        match delivery {
-            Delivery::Folder => Ok(folder.write(&mail.id, message.formatted()).await?),
-            Delivery::Server(server) => server.send(message.envelope(), &message.formatted()).await,
+        match server {
+            None => Ok(folder.write(&mail.id, message.formatted()).await?),
+            Some(server) => server.send(message.envelope(), &message.formatted()).await,
         }
     }
 }

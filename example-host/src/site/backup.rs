@@ -13,9 +13,10 @@ use time::macros::format_description;
 use crate::base::database_url::DatabaseUrl;
 use crate::base::databases::Databases;
 use crate::base::error::Error;
-use crate::base::{private, text};
+use crate::base::{moment, private, text};
 use crate::database::{Database, Engine, dump, files, sql};
 use crate::secrets::Secrets;
+use crate::site::erased::ErasedList;
 use crate::site::{copy, file_stem, keys};
 
 /// The file that describes a backup. It is written last.
@@ -39,6 +40,12 @@ pub(super) struct Manifest {
     /// The id of the key that the secrets in it are encrypted with, if there are any.
     #[serde(default)]
     pub(super) secret_key: Option<String>,
+    /// When it was begun.
+    #[serde(default)]
+    pub(super) begun_on: Option<String>,
+    /// How many persons had been erased. The list of them is not in it.
+    #[serde(default)]
+    pub(super) erased_persons: usize,
 }
 
 /// The tables in one file or of one role.
@@ -111,6 +118,7 @@ pub(super) fn sync(path: &Path) -> Result<(), Error> {
 }
 
 async fn fill(databases: &Databases, secrets: &Secrets, folder: &Path) -> Result<(), Error> {
+    let begun_on = Some(moment::show(text::now()));
     let database = Database::open(databases.host())?;
     let engine = database.engine();
     let filled = match engine {
@@ -121,7 +129,17 @@ async fn fill(databases: &Databases, secrets: &Secrets, folder: &Path) -> Result
     let (extensions, parts) = filled?;
     let (version, engine) = (env!("CARGO_PKG_VERSION").to_owned(), name_of(engine).to_owned());
     let secret_key = keys::left_out(secrets)?;
-    let manifest = Manifest { form: FORM, version, engine, extensions, parts, secret_key };
+    let erased_persons = ErasedList::of(databases).read().await?.len();
+    let manifest = Manifest {
+        form: FORM,
+        version,
+        engine,
+        extensions,
+        parts,
+        secret_key,
+        begun_on,
+        erased_persons,
+    };
     let path = folder.join(MANIFEST);
     let text = serde_json::to_vec_pretty(&manifest).map_err(std::io::Error::other);
     let written = text.and_then(|text| private::create_new(&path)?.write_all(&text));

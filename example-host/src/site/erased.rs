@@ -13,10 +13,15 @@ use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::{moment, private, text};
 
+/// An erasure that began so long before a backup may not be complete in it.
+const LONGEST_ERASURE: time::Duration = time::Duration::DAY;
+
 /// The file.
 #[derive(Clone, Debug)]
 pub(crate) struct ErasedList {
     path: Arc<PathBuf>,
+    /// The moment of the backup that the site was restored from.
+    backup: Option<PrimitiveDateTime>,
 }
 
 /// A person who was erased.
@@ -55,11 +60,28 @@ impl ErasedPerson {
 impl ErasedList {
     /// The list of the site with these databases.
     pub(crate) fn of(databases: &Databases) -> Self {
-        Self { path: Arc::new(databases.host().beside("erased.ndjson")) }
+        Self { path: Arc::new(databases.host().beside("erased.ndjson")), backup: None }
     }
 
-    /// Everybody in the list, each once, with the day of the last entry.
-    pub(crate) async fn read(&self) -> Result<Vec<ErasedPerson>, Error> {
+    /// The same for a site that was restored from a backup of this moment, if that is known.
+    pub(crate) fn restored_from(self, backup: Option<PrimitiveDateTime>) -> Self {
+        Self { backup, ..self }
+    }
+
+    /// Those whom the backup may have brought back, with the moment of their erasure. Whoever was erased before it has
+    /// nothing in it but what came afterwards.
+    pub(crate) async fn brought_back(
+        &self,
+    ) -> Result<Vec<(PrimitiveDateTime, ErasedPerson)>, Error> {
+        // An erasure may have taken its time.
+        let since = self.backup.and_then(|backup| backup.checked_sub(LONGEST_ERASURE));
+        let mut listed = self.read().await?;
+        listed.retain(|(erased_on, _)| since.is_none_or(|since| *erased_on >= since));
+        Ok(listed)
+    }
+
+    /// Everybody in the list, each once, as the last entry has them.
+    pub(crate) async fn read(&self) -> Result<Vec<(PrimitiveDateTime, ErasedPerson)>, Error> {
         self.blocking(|path| {
             let mut text = String::new();
             match File::open(path) {
@@ -72,7 +94,22 @@ impl ErasedList {
         .await
     }
 
-    /// Adds a person, unless the last entry about them is the same. Afterwards the entry is on the disk.
+    /// Warns if the list has fewer persons than it had once.
+    pub(crate) async fn compare(&self, once: usize) -> Result<(), Error> {
+        let here = self.read().await?.len();
+        if here < once {
+            let file = self.path.display();
+            tracing::warn!(
+                here,
+                once,
+                "the list of erased persons is incomplete; put it to {file} and run the command `restored`, \
+                 or they are in the site again"
+            );
+        }
+        Ok(())
+    }
+
+    /// Adds a person. Afterwards the entry is on the disk.
     pub(crate) async fn add(&self, person: ErasedPerson) -> Result<(), Error> {
         self.blocking(move |path| add(path, person)).await
     }
@@ -95,35 +132,38 @@ fn add(path: &Path, person: ErasedPerson) -> std::io::Result<()> {
     let mut file = private::open_list(path)?;
     // Other processes add to it, too.
     file.lock()?;
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    if !persons(&text).contains(&person) {
-        let line = Line { erased_on: moment::show(text::now()), person };
-        let line = serde_json::to_string(&line)?;
-        // What an interrupted process has left is no whole line, and was of no effect.
-        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        file.seek(SeekFrom::End(0))?;
-        file.write_all(format!("{end}{line}\n").as_bytes())?;
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut last = *b"\n";
+    if length > 0 {
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
     }
+    let line = Line { erased_on: moment::show(text::now()), person };
+    let line = serde_json::to_string(&line)?;
+    // What an interrupted process has left is no whole line, and was of no effect.
+    let end = if last == *b"\n" { "" } else { "\n" };
+    file.write_all(format!("{end}{line}\n").as_bytes())?;
     file.sync_all()?;
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// The persons of all whole lines. A later entry about the same one replaces an earlier one.
-fn persons(text: &str) -> Vec<ErasedPerson> {
-    let mut found: Vec<ErasedPerson> = Vec::new();
+fn persons(text: &str) -> Vec<(PrimitiveDateTime, ErasedPerson)> {
+    let mut found: Vec<(PrimitiveDateTime, ErasedPerson)> = Vec::new();
     for line in text.lines() {
-        let Ok(Line { person, .. }) = serde_json::from_str(line) else {
+        let line: Option<Line> = serde_json::from_str(line).ok();
+        let line = line.and_then(|line| Some((moment::parse(&line.erased_on)?, line.person)));
+        let Some((erased_on, person)) = line else {
             tracing::warn!("a line of the list of erased persons cannot be read");
             continue;
         };
-        let is_same = |known: &ErasedPerson| {
+        let is_same = |(_, known): &&mut (PrimitiveDateTime, ErasedPerson)| {
             (&known.hash, known.user, &known.user_created_on)
                 == (&person.hash, person.user, &person.user_created_on)
         };
-        match found.iter_mut().find(|known| is_same(known)) {
-            Some(known) => *known = person,
-            None => found.push(person),
+        match found.iter_mut().find(is_same) {
+            Some(known) => *known = (erased_on, person),
+            None => found.push((erased_on, person)),
         }
     }
     found
@@ -146,24 +186,45 @@ mod tests {
     async fn a_list_only_grows_and_survives_half_a_line() -> Result<(), Error> {
         let folder = tempfile::tempdir().map_err(|error| Error::file("", error))?;
         let path = folder.path().join("data").join("erased.ndjson");
-        let list = ErasedList { path: Arc::new(path.clone()) };
-        assert_eq!(list.read().await?, []);
+        let list = ErasedList { path: Arc::new(path.clone()), backup: None };
+        let read = async || {
+            let listed = list.read().await?.into_iter();
+            Ok::<_, Error>(listed.map(|(_, person)| person).collect::<Vec<_>>())
+        };
+        assert_eq!(read().await?, []);
         list.add(person("a", None)).await?;
         let failed = |error| Error::file(&path, error);
         let mut file = File::options().append(true).open(&path).map_err(failed)?;
         file.write_all(b"{\"erased_on\":\"20").map_err(failed)?;
         list.add(person("b", None)).await?;
-        list.add(person("a", None)).await?;
-        assert_eq!(list.read().await?, [person("a", None), person("b", None)]);
-        let lines = std::fs::read_to_string(&path).map_err(failed)?.lines().count();
-        assert_eq!(lines, 3, "an entry that is there is not added again");
+        assert_eq!(read().await?, [person("a", None), person("b", None)]);
         list.add(person("a", Some("2030-01-01"))).await?;
-        assert_eq!(list.read().await?, [person("a", Some("2030-01-01")), person("b", None)]);
+        let lines = std::fs::read_to_string(&path).map_err(failed)?.lines().count();
+        assert_eq!(lines, 4);
+        assert_eq!(read().await?, [person("a", Some("2030-01-01")), person("b", None)]);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
             let mode = std::fs::metadata(&path).map(|file| file.permissions().mode() & 0o777);
             assert_eq!(mode.ok(), Some(0o600));
+        }
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn only_those_who_were_erased_after_a_backup_can_be_in_it() -> Result<(), Error> {
+        let folder = tempfile::tempdir().map_err(|error| Error::file("", error))?;
+        let list = ErasedList { path: Arc::new(folder.path().join("list")), backup: None };
+        list.add(person("a", None)).await?;
+        let now = text::now();
+        for (backup, is_brought_back) in [
+            (None, true),
+            (Some(now - time::Duration::WEEK), true),
+            (Some(now), true),
+            (Some(now + time::Duration::WEEK), false),
+        ] {
+            let listed = list.clone().restored_from(backup).brought_back().await?;
+            assert_eq!(!listed.is_empty(), is_brought_back, "{backup:?}");
         }
         Ok(())
     }

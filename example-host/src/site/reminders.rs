@@ -7,7 +7,7 @@ use host_interface::Mail;
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
-use crate::base::text::now;
+use crate::base::text::{now, one_line, without_addresses};
 use crate::database::{Database, row, select, sql, transact};
 use crate::mail::Mailer;
 
@@ -57,7 +57,8 @@ async fn send_due(database: &Database, mailer: &Mailer) -> Result<(), Error> {
                 continue;
             }
             if let Err(error) = mailer.send(&mail(&ending, days)).await {
-                tracing::warn!(%error, token = ending.token, "a reminder could not be sent yet");
+                let error = without_addresses(&one_line(error));
+                tracing::warn!(error, token = ending.token, "a reminder could not be sent yet");
                 note(database, ending.token, after, before).await?;
             }
         }

@@ -10,8 +10,8 @@ use host_interface::occasion;
 use crate::base::database_url::{DatabaseUrl, Kind};
 use crate::base::databases::Databases;
 use crate::base::error::Error;
-use crate::base::private;
 use crate::base::settings::MailSettings;
+use crate::base::{moment, private};
 use crate::database::{Database, Engine, dump, transact};
 use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
@@ -44,6 +44,7 @@ pub(crate) async fn restore(
             manifest.engine
         )));
     }
+    ErasedList::of(databases).compare(manifest.erased_persons).await?;
     match databases.host().path() {
         Some(file) => {
             restore_files(backup, &manifest, databases, file, secrets, libraries, actor).await?
@@ -89,6 +90,12 @@ fn load(
         // The key is at the new place, also while the files are not.
         None => Ok(loaded.on_behalf_of(actor).secrets(secrets)),
     }
+}
+
+/// The list, at the final place, of those who were erased since the backup.
+fn erased_since(manifest: &Manifest, databases: &Databases) -> ErasedList {
+    let begun_on = manifest.begun_on.as_deref().and_then(moment::parse);
+    ErasedList::of(databases).restored_from(begun_on)
 }
 
 /// Records in the restored site that it was restored, and lets its extensions know.
@@ -142,8 +149,7 @@ async fn restore_files(
     let restored = async {
         let unmoved = databases.clone().moved_to(&staging);
         let loaded = load(manifest, &unmoved, secrets, libraries, actor.clone())?;
-        // Those who were erased since the backup are in the list at the final place.
-        let loaded = loaded.erased(ErasedList::of(databases));
+        let loaded = loaded.erased(erased_since(manifest, databases));
         for part in &manifest.parts {
             for file in &part.files {
                 copy(&backup.join(file), &staging.join(place(part)))?;
@@ -193,6 +199,7 @@ async fn restore_dumps(
     actor: Actor,
 ) -> Result<(), Error> {
     let loaded = load(manifest, databases, secrets, libraries, actor.clone())?;
+    let loaded = loaded.erased(erased_since(manifest, databases));
     let mut parts = Vec::new();
     for part in &manifest.parts {
         let url = match &part.extension {

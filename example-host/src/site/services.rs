@@ -11,8 +11,7 @@ use host_interface::{
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::base::text::fold;
-use crate::base::text::one_line;
+use crate::base::text::{fold, one_line, without_addresses};
 use crate::database::{row, select, sql, transact};
 use crate::deliver::Sender;
 use crate::extensions::jobs::{self, JobKey};
@@ -161,7 +160,8 @@ impl Host for Services {
             mailer.send(&mail).await.map_err(|error| {
                 let refused = error.is_permanent();
                 let error = one_line(error);
-                tracing::warn!(error, refused, mail = mail.id, "a mail was not sent");
+                let logged = without_addresses(&error);
+                tracing::warn!(error = logged, refused, mail = mail.id, "a mail was not sent");
                 if refused { Error::Refused(error) } else { Error::Failed(error) }
             })
         })

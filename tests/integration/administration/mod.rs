@@ -8,6 +8,8 @@ mod browser;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_files;
 #[cfg(engine = "sqlite")] // The same.
+mod browser_privacy;
+#[cfg(engine = "sqlite")] // The same.
 mod browser_records;
 mod details;
 mod extensions;

@@ -9,6 +9,7 @@ mod jobs;
 mod layouts;
 mod loading;
 mod outward;
+mod persons;
 mod pieces;
 mod plugin_commands;
 mod streams;

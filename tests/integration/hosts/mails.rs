@@ -159,6 +159,9 @@ async fn text_of_an_extension_cannot_add_headers_or_recipients() {
         assert_eq!(post.send(mail_with(member, value)).await, "refused", "{member} {value:?}");
     }
     assert_eq!(post.sink.mails().len(), 4);
+    // The log has why, and no address.
+    let line = post.served.log.wait_for("is not a valid address of a mail").await;
+    assert!(!line.contains("example.com"), "{line}");
     post.served.stop().await;
 }
 

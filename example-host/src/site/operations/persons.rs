@@ -44,6 +44,9 @@ pub(crate) async fn exported(site: &Site, whom: &Whom) -> Result<Recorded, Error
     let (kind, id) = &whom.record;
     transact!(site.state().database(), |transaction| {
         let author = Author::of(site, &EXPORT, Force::No, transaction).await?;
+        if let Some(user) = &whom.user {
+            may_handle(transaction, site, user.id).await?;
+        }
         author.record(transaction, (kind, id), "").await
     })
 }
@@ -95,16 +98,19 @@ async fn erase_within(
     whom: &Whom,
 ) -> Result<Counts, Error> {
     let Some(user) = &whom.user else { return Ok(Counts::new()) };
-    may_erase(transaction, site, user.id).await?;
+    may_handle(transaction, site, user.id).await?;
+    if site.actor().and_then(|actor| actor.session()).is_some_and(|(own, _)| own == user.id) {
+        return Err(refused("you cannot erase yourself; ask another administrator to do it"));
+    }
     let administrators = Administrators::before(transaction).await?;
     let counts = persons::erase(transaction, user).await?;
     administrators.must_remain(transaction).await?;
     Ok(counts)
 }
 
-/// Refuses to erase a user who may do more on the whole site than whoever asks for it: an extension decides who may
-/// erase its customers, but not that they may erase an administrator.
-async fn may_erase(transaction: &mut Connection, site: &Site, user: i64) -> Result<(), Error> {
+/// Refuses what is about a user who may do more on the whole site than whoever asks for it: an extension decides who
+/// may copy and erase its customers, but not that they may do so with an administrator.
+async fn may_handle(transaction: &mut Connection, site: &Site, user: i64) -> Result<(), Error> {
     let Some(by) = site.actor().map(|actor| actor.user()).filter(|by| *by != 0) else {
         return Ok(());
     };
@@ -113,7 +119,9 @@ async fn may_erase(transaction: &mut Connection, site: &Site, user: i64) -> Resu
     for action in [CORE_ADMIN, CORE_MANAGE] {
         let has = access.decide_for_groups(&groups, action, ROOT).0;
         if has && !may(&access, transaction, by, action).await? {
-            return Err(refused(&format!("only users with {action} may erase others who have it")));
+            return Err(refused(&format!(
+                "only users with {action} may copy or erase the data of others who have it"
+            )));
         }
     }
     Ok(())

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use host_interface::{Erasure, Person};
+use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
 use crate::identity::persons::{self, Known};
@@ -21,20 +22,19 @@ impl Site {
     /// # Errors
     /// When the list of them cannot be read, or one of them could not be erased; it can be repeated.
     pub async fn erase_again(&self) -> Result<u64, Error> {
-        let listed = self.erased().read().await?;
+        let listed = self.erased().brought_back().await?;
         if listed.is_empty() {
             return Ok(0);
         }
         let users = Users::read(self).await?;
         let mut again = 0;
-        for person in &listed {
-            let found = users.find(self, person)?;
+        for (erased_on, person) in &listed {
+            let Some(found) = users.find(self, *erased_on, person)? else { continue };
             let mut erasure = Erasure::new(found.person.clone(), REASON).force();
             erasure.keep_until.clone_from(&person.keep_until);
-            let counted = self.erase_found(found.clone(), &erasure.clone().dry_run()).await?;
-            let is_there = counted.everywhere.parts.values().any(|part| !part.counts.is_empty());
-            if is_there {
-                self.erase_found(found, &erasure).await?;
+            let counted = self.count(&found, &erasure).await?;
+            if counted.parts.values().any(|part| !part.counts.is_empty()) {
+                self.remove(&found, &erasure, counted.unknown).await?;
                 again += 1;
             }
         }
@@ -64,13 +64,22 @@ impl Users {
         Ok(Self { by_key, by_hash })
     }
 
-    /// The person as they are found now. A key that somebody else has meanwhile is of no use.
-    fn find(&self, site: &Site, listed: &ErasedPerson) -> Result<Found, Error> {
+    /// The person as they are found now, unless they have become a user anew since they were erased. A key that somebody
+    /// else has meanwhile is of no use.
+    fn find(
+        &self,
+        site: &Site,
+        erased_on: PrimitiveDateTime,
+        listed: &ErasedPerson,
+    ) -> Result<Option<Found>, Error> {
         let known = |key: i64| self.by_key.get(&key);
         let same = listed.user.and_then(known);
         let same = same.filter(|(user, hash)| listed.is(user.id, user.created_on, hash));
         let with_address = || known(*self.by_hash.get(listed.hash.as_ref()?)?);
         let user = same.or_else(with_address).map(|(user, _)| user);
+        if user.is_some_and(|user| user.created_on > erased_on) {
+            return Ok(None);
+        }
         let mut person = Person::default();
         person.user = user.map(|user| user.id);
         if person.user.is_none() {
@@ -79,8 +88,6 @@ impl Users {
         }
         person.email = user.filter(|user| !user.is_erased()).map(|user| user.email.clone());
         person.email_hash.clone_from(&listed.hash);
-        let mut found = site.found(person, user.cloned())?;
-        found.listed = listed.clone();
-        Ok(found)
+        site.found(person, user.cloned()).map(Some)
     }
 }

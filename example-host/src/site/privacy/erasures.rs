@@ -43,20 +43,25 @@ impl Site {
     /// The same, with the proof that it was recorded.
     pub(crate) async fn erase(&self, erasure: &Erasure) -> Result<Done, Error> {
         let found = self.find_person(&erasure.person).await?;
-        self.erase_found(found, erasure).await
-    }
-
-    /// Erases a person who was found.
-    pub(super) async fn erase_found(&self, found: Found, erasure: &Erasure) -> Result<Done, Error> {
         let erasure = self.checked(&found, erasure)?;
         // Whoever refuses does so before anything is changed.
-        let counted = self.count_person(&found, &erasure).await?;
+        let counted = self.count(&found, &erasure).await?;
         if erasure.dry_run || !erasure.force && counted.open().next().is_some() {
             return Ok(Done { everywhere: counted, recorded: None });
         }
         let mut listed = found.listed.clone();
         listed.keep_until.clone_from(&erasure.keep_until);
         self.erased().add(listed).await?;
+        self.remove(&found, &erasure, counted.unknown).await
+    }
+
+    /// Erases a person who is in the list of erased persons.
+    pub(super) async fn remove(
+        &self,
+        found: &Found,
+        erasure: &Erasure,
+        unknown: Vec<String>,
+    ) -> Result<Done, Error> {
         let (kind, id) = &found.whom.record;
         transact!(self.state().database(), |transaction| {
             let what = format!("begin to erase a person: {}", erasure.reason);
@@ -64,13 +69,15 @@ impl Site {
         })?;
         let mut parts = BTreeMap::new();
         for (of, _, plugin) in self.mapped() {
-            let erased = plugin.erase_person(&erasure).await;
+            let erased = plugin.erase_person(erasure).await;
             let erased = erased.map_err(|source| failed(&of.name, "erase_person", source))?;
-            if erased.is_refused(&erasure) {
-                // It was not so a moment ago. The parts before are erased, and a repetition does the others.
-                parts.insert(of.name.clone(), erased);
-                let unknown = counted.unknown.clone();
-                return Ok(Done { everywhere: everywhere(parts, unknown), recorded: None });
+            if erased.is_refused(erasure) {
+                // It was not so a moment ago.
+                return Err(Error::Invalid(format!(
+                    "{} is not completed yet; what came before it is erased, and a repetition does the \
+                     rest",
+                    erased.open.join(", ")
+                )));
             }
             parts.insert(of.name.clone(), erased);
         }
@@ -78,11 +85,11 @@ impl Site {
         let own = operations::erase(self, folder, &found.whom, reason, &parts).await;
         let (own, recorded) = own?;
         parts.insert(HOST.to_owned(), own);
-        Ok(Done { everywhere: everywhere(parts, counted.unknown), recorded: Some(recorded) })
+        Ok(Done { everywhere: everywhere(parts, unknown), recorded: Some(recorded) })
     }
 
     /// What an erasure would do.
-    async fn count_person(
+    pub(super) async fn count(
         &self,
         found: &Found,
         erasure: &Erasure,
@@ -132,7 +139,11 @@ impl Site {
     }
 }
 
-fn everywhere(parts: BTreeMap<String, Erased>, unknown: Vec<String>) -> ErasedEverywhere {
+fn everywhere(mut parts: BTreeMap<String, Erased>, unknown: Vec<String>) -> ErasedEverywhere {
+    for part in parts.values_mut() {
+        part.counts.retain(|_, count| *count > 0);
+        part.remaining.retain(|_, count| *count > 0);
+    }
     let mut everywhere = ErasedEverywhere::default();
     (everywhere.parts, everywhere.unknown) = (parts, unknown);
     everywhere

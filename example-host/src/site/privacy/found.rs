@@ -128,10 +128,11 @@ impl Site {
         user: Option<&Known>,
     ) -> Result<Option<String>, Error> {
         let created_on = user.map(|user| moment::show(user.created_on));
-        let listed = self.erased().read().await?.into_iter().filter(|listed| {
-            let is_same = created_on.is_none() || listed.user_created_on == created_on;
-            listed.user.is_some() && listed.user == key && is_same
-        });
-        Ok(listed.last().and_then(|listed| listed.hash))
+        let listed =
+            self.erased().read().await?.into_iter().map(|(_, listed)| listed).rfind(|listed| {
+                let is_same = created_on.is_none() || listed.user_created_on == created_on;
+                listed.user.is_some() && listed.user == key && is_same
+            });
+        Ok(listed.and_then(|listed| listed.hash))
     }
 }
