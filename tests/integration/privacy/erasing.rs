@@ -138,6 +138,19 @@ async fn what_the_law_asks_for_stays() {
     assert_eq!(voucher["data"][0]["attributes"]["reason"], json!("erased"));
 }
 
+/// A reference may be the id of anything else.
+#[tokio::test]
+async fn stored_answers_about_others_stay_whatever_the_references_of_orders_are() {
+    let marked = Marked::open().await;
+    let order = json!({"user_email": EMAIL, "order_id": "2", "order_state_id": 8,
+        "items": [{"product_id": 1}]});
+    marked.ask(Method::Post, "/orders", order).await;
+    marked.erase(&erasure()).await;
+    let kept = "SELECT count(*) FROM shop_keys WHERE idempotency_key = 'other'";
+    assert_eq!(marked.number(kept).await, 1);
+    assert_eq!(marked.number("SELECT count(*) FROM shop_keys").await, 1);
+}
+
 #[tokio::test]
 async fn an_erasure_can_be_repeated_and_changes_nothing_more() {
     let marked = Marked::open().await;
