@@ -55,6 +55,7 @@ pub async fn erase_due(shop: &Shop) -> Result<u64, Error> {
         }
         store::retry(|| async {
             let mut erasing = Erasing::begin(shop).await?;
+            erasing.forget_at_once().await?;
             erasing.strip(&due).await?;
             erasing.commit().await
         })
@@ -95,6 +96,10 @@ impl Run<'_> {
         let orders = self.known.orders(self.parameters, &mut erasing.transaction).await?;
         let mut erased = Erased::default();
         erased.open.clone_from(&orders.open);
+        let is_undone = self.erasure.dry_run || erased.is_refused(self.erasure);
+        if !is_undone {
+            erasing.forget_at_once().await?;
+        }
         let newer = self.known.contents(&orders, seen, self.shop, &mut erasing.transaction).await?;
         let found = contents.iter().chain(&newer.0);
         let mut vouchers = Vec::new();
@@ -132,7 +137,7 @@ impl Run<'_> {
                 erased.counts.insert(place.name().to_owned(), changed);
             }
         }
-        if self.erasure.dry_run || erased.is_refused(self.erasure) {
+        if is_undone {
             // What was counted is no answer if the transaction was rolled back half-way.
             erasing.transaction.ensure_open().await?;
             return Ok((erased, false));

@@ -15,18 +15,27 @@ use crate::store::Transaction;
 pub(super) struct Erasing<'a> {
     shop: &'a Shop,
     pub(super) transaction: Transaction,
+    /// Whether indexes of texts remove at once what is deleted from them.
+    forgets: bool,
 }
 
 impl<'a> Erasing<'a> {
     pub(super) async fn begin(shop: &'a Shop) -> Result<Self, Error> {
-        let mut erasing = Self { shop, transaction: shop.store.begin().await? };
-        erasing.forget_texts(true).await?;
-        Ok(erasing)
+        Ok(Self { shop, transaction: shop.store.begin().await?, forgets: false })
     }
 
     pub(super) async fn commit(mut self) -> Result<(), Error> {
-        self.forget_texts(false).await?;
+        if self.forgets {
+            self.forget_texts(false).await?;
+        }
         self.transaction.commit().await
+    }
+
+    /// Has indexes of texts remove at once what is deleted from them, where they would keep it for a while. It takes
+    /// a millisecond for each order, which nothing needs that is not committed.
+    pub(super) async fn forget_at_once(&mut self) -> Result<(), Error> {
+        self.forgets = true;
+        self.forget_texts(true).await
     }
 
     /// Gives the rows with these keys in a column these values. Returns how many had others.
@@ -81,7 +90,6 @@ impl<'a> Erasing<'a> {
         Ok(changed)
     }
 
-    /// Has indexes of texts remove at once what is deleted from them, where they would keep it for a while.
     async fn forget_texts(&mut self, at_once: bool) -> Result<(), Error> {
         for statement in privacy::forget_texts(at_once, self.transaction.dialect()) {
             self.transaction.execute(statement).await?;

@@ -46,8 +46,10 @@ pub(super) struct Orders {
     pub(super) kept: Vec<i64>,
     /// The references of those that are not completed.
     pub(super) open: Vec<String>,
-    /// The texts by which other tables mention the person: addresses, case-folded, and references.
-    mentions: HashSet<String>,
+    /// The addresses by which other tables mention the person, case-folded.
+    emails: HashSet<String>,
+    /// The references of the orders.
+    references: HashSet<String>,
 }
 
 /// Rows that were found by their contents, for each of the places with such.
@@ -89,7 +91,7 @@ impl Known {
         transaction: &mut Transaction,
     ) -> Result<Orders, Error> {
         let mut orders = Orders::default();
-        orders.mentions.extend(self.emails.iter().cloned());
+        orders.emails.extend(self.emails.iter().cloned());
         for order in transaction.rows(privacy::orders_of(&self.emails, self.user)).await? {
             let closed = parameters.closed_statuses.contains(&order.status)
                 || order.status == parameters.shipped_status
@@ -98,7 +100,8 @@ impl Known {
                 orders.open.push(order.reference.clone());
             }
             orders.keys.push(order.key);
-            orders.mentions.extend([order.reference, order.email]);
+            orders.references.insert(order.reference);
+            orders.emails.insert(order.email);
         }
         orders.kept =
             keys(transaction.rows(privacy::kept_orders_of(&self.hashes, self.user)).await?);
@@ -183,9 +186,10 @@ impl Known {
 }
 
 impl Orders {
-    /// Whether a stored text mentions the person: an address or a reference as a whole, or as a value of JSON.
+    /// Whether a stored text mentions the person: as a whole, or in JSON by an address or by the reference of an order,
+    /// which only a member of that name has, because any number may be a reference.
     fn is_in(&self, text: &str) -> Result<bool, Error> {
-        if self.mentions.contains(text) || self.mentions.contains(&fold(text)) {
+        if self.references.contains(text) || self.emails.contains(&fold(text)) {
             return Ok(true);
         }
         // A text that is no JSON may be a compressed one.
@@ -195,29 +199,32 @@ impl Orders {
             _ => once::body_of(text.to_owned()).unwrap_or_default(),
         };
         let document: serde_json::Value = serde_json::from_slice(&json).unwrap_or_default();
-        Ok(self.is_in_json(&document))
+        Ok(self.is_in_json("", &document))
     }
 
-    fn is_in_json(&self, value: &serde_json::Value) -> bool {
+    fn is_in_json(&self, name: &str, value: &serde_json::Value) -> bool {
         match value {
             serde_json::Value::String(text) => {
-                let words = || text.split(['"', ' ', ',', ';', ':', '<', '>', '(', ')']);
-                self.mentions.contains(text)
-                    || self.mentions.contains(&fold(text))
-                    || words().any(|word| {
-                        let word = word.trim_end_matches('.');
-                        self.mentions.contains(word)
-                            || (word.contains('@') && self.mentions.contains(&fold(word)))
-                    })
+                (name == REFERENCE && self.references.contains(text)) || self.is_in_words(text)
             }
-            serde_json::Value::Array(values) => values.iter().any(|value| self.is_in_json(value)),
+            serde_json::Value::Array(all) => all.iter().any(|value| self.is_in_json(name, value)),
             serde_json::Value::Object(members) => {
-                members.values().any(|value| self.is_in_json(value))
+                members.iter().any(|(name, value)| self.is_in_json(name, value))
             }
             _ => false,
         }
     }
+
+    /// Whether a sentence has one of the addresses.
+    fn is_in_words(&self, text: &str) -> bool {
+        let ends = ['"', ' ', ',', ';', ':', '<', '>', '(', ')'];
+        let words = text.split(ends).map(|word| word.trim_end_matches('.'));
+        words.filter(|word| word.contains('@')).any(|word| self.emails.contains(&fold(word)))
+    }
 }
+
+/// The member of documents with the reference of an order.
+const REFERENCE: &str = "order_id";
 
 /// How many records of a place the person has, besides those that are found by contents.
 pub(super) async fn own_keys(

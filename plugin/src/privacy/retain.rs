@@ -116,6 +116,7 @@ async fn orders(old: &Old, shop: &Shop) -> Result<u64, Error> {
         }
         store::retry(|| async {
             let mut erasing = Erasing::begin(shop).await?;
+            erasing.forget_at_once().await?;
             for keys in persons.values() {
                 erasing.orders(keys).await?;
             }
@@ -137,6 +138,7 @@ async fn customers(since: i64, shop: &Shop) -> Result<u64, Error> {
         count += found.len() as u64;
         store::retry(|| async {
             let mut erasing = Erasing::begin(shop).await?;
+            erasing.forget_at_once().await?;
             erasing.remove(resource, &found).await?;
             erasing.commit().await
         })

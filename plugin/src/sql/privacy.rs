@@ -237,8 +237,8 @@ pub fn feed_began() -> Statement {
     Statement::fixed("SELECT began FROM shop_feed", Vec::new())
 }
 
-/// How many rows one step is about.
-const MOST: i64 = 500;
+/// How many rows one step is about, for which other writers wait.
+const MOST: i64 = 200;
 
 /// Makes the indexes of texts remove what is deleted from them at once, or leave that to later merges, on an engine
 /// that keeps such tables: until a merge, they have the text of a record that was changed.

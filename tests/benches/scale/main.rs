@@ -10,8 +10,8 @@
 //! cargo bench -p tests --bench scale -- --part builds --before OTHER/target/release --small 20000,40000
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `stock`, `imports`, `changes`, `crowd`, `against`, `boundary` and
-//! `starts`, and, if `--before FOLDER` has the program and the library of another build, `builds`. Stores
+//! The parts are `reads`, `writes`, `keys`, `stock`, `imports`, `changes`, `crowd`, `against`, `boundary`, `persons`
+//! and `starts`, and, if `--before FOLDER` has the program and the library of another build, `builds`. Stores
 //! are created once and kept in `target/bench` and in databases whose names begin with `shop_bench`;
 //! `--fresh` creates them again. The order of the alternatives changes with each round, so that other
 //! load on the machine affects both alike, and the median of each number is printed.
@@ -38,6 +38,7 @@ mod load;
 mod machine;
 #[path = "../../permissive.rs"]
 mod permissive;
+mod persons;
 mod race;
 mod reads;
 mod starts;
@@ -89,12 +90,13 @@ enum Part {
     Against,
     Boundary,
     Starts,
+    Persons,
     Builds,
 }
 
 impl Part {
     /// Those that need nothing else.
-    const ALL: [Part; 10] = [
+    const ALL: [Part; 11] = [
         Part::Reads,
         Part::Writes,
         Part::Keys,
@@ -105,6 +107,7 @@ impl Part {
         Part::Against,
         Part::Boundary,
         Part::Starts,
+        Part::Persons,
     ];
 }
 
@@ -123,6 +126,7 @@ impl FromStr for Part {
             "against" => Ok(Part::Against),
             "boundary" => Ok(Part::Boundary),
             "starts" => Ok(Part::Starts),
+            "persons" => Ok(Part::Persons),
             "builds" => Ok(Part::Builds),
             _ => Err(format!("{text:?} is none of the parts")),
         }
@@ -208,6 +212,9 @@ fn main() {
         }
         if settings.has(Part::Starts) {
             runtime.block_on(starts::measure(&settings, *engine, &prepare(settings.large)));
+        }
+        if settings.has(Part::Persons) {
+            runtime.block_on(persons::measure(&settings, *engine, &prepare(settings.large)));
         }
         if settings.has(Part::Builds) {
             let stores = builds::prepare(&settings, *engine, &settings.before);

@@ -5,5 +5,6 @@ mod keeping;
 mod killing;
 mod map;
 mod marked;
+mod restoring;
 mod retaining;
 mod routes;
