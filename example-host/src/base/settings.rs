@@ -421,6 +421,31 @@ mod tests {
     }
 
     #[test]
+    fn the_address_of_the_site_has_a_scheme_and_no_path() {
+        let url = |value| read("HOST_URL", value).map(|settings| settings.mail.site_url);
+        for value in ["https://www.example.com", "https://www.example.com/"] {
+            assert_eq!(url(value), Ok(Some("https://www.example.com".to_owned())));
+        }
+        assert_eq!(url(""), Ok(None));
+        for wrong in ["www.example.com", "https://www.example.com/x", "ftp://a", "https://a?b"] {
+            assert!(url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn second_factors_and_links_are_words() {
+        let read = |name, value| read(name, value).map(|settings| settings.server);
+        let second_factors = |value| read("HOST_SECOND_FACTOR", value).map(|of| of.second_factors);
+        assert_eq!(second_factors("required"), Ok(SecondFactors::Required));
+        assert_eq!(second_factors(""), Ok(SecondFactors::Allowed));
+        assert_eq!(second_factors("off"), Ok(SecondFactors::Off));
+        assert!(second_factors("Required").is_err());
+        let links = |value| read("HOST_PASSWORD_RESET", value).map(|of| of.password_reset);
+        assert_eq!([links("on"), links("off"), links("")], [Ok(true), Ok(false), Ok(true)]);
+        assert!(links("yes").is_err());
+    }
+
+    #[test]
     fn origins_must_be_listed_one_by_one() {
         let origins =
             |value| read("HOST_CORS_ORIGINS", value).map(|settings| settings.server.cors_origins);
