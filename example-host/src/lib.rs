@@ -30,7 +30,7 @@
 //! | `server` | HTTP: addresses (`router`), `connections` and their limits, `tls`, proxies (`client`), `health`, the log of accesses and the metrics |
 //! | `admin` | the administration: the table of all pages, `pages` with a file for each, and what precedes a page: `sign_in`, `second_step`, `forgotten`, `visit`, `confirm`, `throttle` |
 //! | `api` | the API: `asking` (who sends a request), `gate` (whether they have access), `notes` (what is recorded of changes and refusals); the way of a request to its plugin and back is that of the crate `host-service` |
-//! | `site` | an open site: what administrators do to it (`operations`, by names in `administer`), its `state` in memory, its `services` to plugins, `notices` to users, `events`, `jobs`, `copy`, `backup`, `restore`, and the data of a person (`privacy`) |
+//! | `site` | an open site: what administrators do to it (`operations`), its `state` in memory, its `services` to plugins, `notices` to users, `events`, `jobs`, `copy`, `backup`, `restore`, a person's data (`privacy`) |
 //! | `extensions` | `registry` (the extensions of the site, enabled or disabled), `parameters`, `jobs` (which host runs a job, and when it is due), `commands` (which ones extensions declare, with their options) |
 //! | `identity` | `users` and `groups`, rules and decisions (`acl`), `tokens` with `scopes` and `rates`, `passwords`, `password_links`, `second_factor` with its codes (`totp`), `sessions`, `devices`, `failures` of sign-ins |
 //! | `deliver` | the requests that extensions send to other sites: which `addresses` and targets are allowed, resolution (`names`), TLS, and the way of a request (`sender`) |

@@ -55,6 +55,9 @@ pub struct Resource {
     pub hidden: &'static [Field],
     /// The tables that joined fields come from.
     pub joins: &'static [Join],
+    /// Why none of its texts is about a person. `None` if some are: its fields are marked then, or named by the map
+    /// of personal data with a reason of their own.
+    pub impersonal: Option<&'static str>,
     /// The default order of lists.
     pub order: Order,
     /// The filters of lists.
@@ -126,6 +129,7 @@ impl Resource {
         derived_meta: None,
         hidden: &[],
         joins: &[],
+        impersonal: None,
         order: Order::KEY,
         filters: &[],
         unique: &[],

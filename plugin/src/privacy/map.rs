@@ -159,7 +159,7 @@ pub struct Impersonal {
     pub why: &'static str,
 }
 
-/// All texts that no erasure touches, with the reason.
+/// The texts that no erasure touches, with the reason, beside those of [resources that are impersonal](Resource::impersonal).
 pub const IMPERSONAL: &[Impersonal] = &[
     of("shop_orders", &["order_id"], "the reference of an order, which stays on its invoice"),
     of("shop_orders", &["order_state_id"], "a status"),
@@ -227,18 +227,6 @@ pub const IMPERSONAL: &[Impersonal] = &[
     of("shop_meta", &[], "digests of the store's triggers"),
     of("shop_derived", &[], "names and texts of triggers"),
     of("shop_migrations", &[], "names and digests of migrations"),
-    of("shop_countries", &[], "the world"),
-    of("shop_zones", &[], "the world"),
-    of("shop_currencies", &[], "the world"),
-    of("shop_orderstatuses", &[], "how a store works"),
-    of("shop_methods", &[], "how a store works"),
-    of("shop_taxprofiles", &[], "how a store works"),
-    of("shop_taxrates", &[], "how a store works"),
-    of("shop_coupons", &[], "reductions that everybody can have"),
-    of("shop_manufacturers", &[], "what a store sells"),
-    of("shop_categories", &[], "what a store sells"),
-    of("shop_products", &[], "what a store sells"),
-    of("shop_variants", &[], "what a store sells"),
 ];
 
 const fn of(

@@ -16,6 +16,7 @@ pub(crate) static CATEGORIES: Resource = Resource {
     kind: "categories",
     singular: "category",
     table: "shop_categories",
+    impersonal: Some("what a store sells"),
     key: "id",
     named_by: Some(PATH.field.name),
     list: &[TITLE.field, ALIAS.field, PUBLISHED.field, PARENT.field, LEVEL.field],

@@ -8,6 +8,7 @@ pub(crate) static COUNTRIES: Resource = Resource {
     kind: "countries",
     singular: "country",
     table: "shop_countries",
+    impersonal: Some("the world"),
     key: "shop_country_id",
     named_by: Some("country_isocode_2"),
     list: &[

@@ -19,6 +19,7 @@ pub(crate) static COUPONS: Resource = Resource {
     kind: "coupons",
     singular: "coupon",
     table: "shop_coupons",
+    impersonal: Some("reductions that everybody can have"),
     key: "shop_coupon_id",
     list: &[
         text("coupon_name", 255).required(),

@@ -22,6 +22,7 @@ pub(crate) static CURRENCIES: Resource = Resource {
     kind: "currencies",
     singular: "currency",
     table: "shop_currencies",
+    impersonal: Some("the world"),
     key: "shop_currency_id",
     list: &[text("currency_title", 64).required(), CODE.field, RATE.field, ENABLED.field],
     detail: &[

@@ -8,6 +8,7 @@ pub(crate) static MANUFACTURERS: Resource = Resource {
     kind: "manufacturers",
     singular: "manufacturer",
     table: "shop_manufacturers",
+    impersonal: Some("what a store sells"),
     key: "shop_manufacturer_id",
     named_by: Some("manufacturer_name"),
     list: &[text("manufacturer_name", 255).required(), flag("enabled"), int("ordering")],

@@ -29,6 +29,7 @@ pub(crate) static PAYMENTMETHODS: Resource = Resource {
 
 static METHOD: Resource = Resource {
     table: "shop_methods",
+    impersonal: Some("how a store works"),
     key: "extension_id",
     list: &[
         text("name", 255).required(),

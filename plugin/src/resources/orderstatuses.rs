@@ -13,6 +13,7 @@ pub(crate) static ORDERSTATUSES: Resource = Resource {
     title: Some("Order statuses"),
     singular: "order status",
     table: "shop_orderstatuses",
+    impersonal: Some("how a store works"),
     key: "shop_orderstatus_id",
     list: &[NAME.field, CORE.field, ENABLED.field],
     shown: Presentation {

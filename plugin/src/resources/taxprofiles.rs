@@ -9,6 +9,7 @@ pub(crate) static TAXPROFILES: Resource = Resource {
     title: Some("Tax profiles"),
     singular: "tax profile",
     table: "shop_taxprofiles",
+    impersonal: Some("how a store works"),
     key: "shop_taxprofile_id",
     named_by: Some("taxprofile_name"),
     list: &[text("taxprofile_name", 255).required(), flag("enabled")],

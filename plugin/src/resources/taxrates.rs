@@ -12,6 +12,7 @@ pub(crate) static TAXRATES: Resource = Resource {
     title: Some("Tax rates"),
     singular: "tax rate",
     table: "shop_taxrates",
+    impersonal: Some("how a store works"),
     key: "shop_taxrate_id",
     list: &[
         text("taxrate_name", 255).required(),

@@ -8,6 +8,7 @@ pub(crate) static ZONES: Resource = Resource {
     kind: "zones",
     singular: "zone",
     table: "shop_zones",
+    impersonal: Some("the world"),
     key: "shop_zone_id",
     named_by: Some("zone_code"),
     list: &[

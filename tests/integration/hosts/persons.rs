@@ -160,7 +160,7 @@ async fn an_erased_person_is_in_no_table_mail_log_or_trail() {
     assert!(!session.is_in().await);
     assert_eq!(session.sign_in("quinx", PASSWORD).await.status, 422);
     let users = place.run("user list").await;
-    let renamed = format!("{id}\terased-{id}\terased-{id}@erased.invalid\t\tblocked\n");
+    let renamed = format!("{id}\terased-{id}\terased-{id}@erased.invalid\t\tblocked\tnone\n");
     assert!(users.contains(&renamed), "{users}");
     assert_eq!(contacts(&place)[0]["name"], "");
     assert_eq!(contacts(&place)[1]["name"], "Bob");

@@ -201,7 +201,8 @@ async fn a_database_of_an_unreleased_program_is_refused() {
         "INSERT INTO {table} (version, description, success, checksum, execution_time) \
          VALUES (2, 'copies', TRUE, '', 0)"
     );
-    for statement in [first, second] {
+    let later = format!("DELETE FROM {table} WHERE version > 1");
+    for statement in [first, later, second] {
         match place.database.engine {
             Engine::Sqlite => {
                 let file = format!("sqlite://{}", file.display());

@@ -60,6 +60,8 @@ async fn each_column_of_text_is_personal_or_named_as_impersonal() {
                     || of.columns.contains(&&*column)
                     || plain.is_some_and(|plain| of.columns.contains(&plain)))
         });
+        let of_table = of_table(&table);
+        let is_named = is_named || of_table.iter().any(|of| of.impersonal.is_some());
         if is_named {
             named.insert(table.clone());
         }

@@ -48,10 +48,10 @@ async fn a_person_is_erased_on_the_whole_site_and_not_brought_back_by_a_backup()
     }
     at_target("restore").word(&backup).finish().await.succeeds();
     for kind in ["orders", "customers"] {
-        let export = at_target(&format!("export --type {kind}")).finish().await.succeeds();
+        let export = at_target(&format!("export {kind}")).finish().await.succeeds();
         assert!(!export.to_lowercase().contains("quinx"), "{export}");
     }
-    let orders = at_target("export --type orders").finish().await.succeeds();
+    let orders = at_target("export orders").finish().await.succeeds();
     let line = orders.lines().find(|line| line.contains("order_total")).unwrap();
     let order: Value = serde_json::from_str(line).unwrap();
     assert_eq!(order["order_total"], "5.00");

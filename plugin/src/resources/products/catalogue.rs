@@ -19,6 +19,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
     kind: "products",
     singular: "product",
     table: "shop_products",
+    impersonal: Some("what a store sells"),
     key: "shop_product_id",
     named_by: Some(SKU.field.name),
     list: &[
@@ -112,6 +113,7 @@ pub(crate) static VARIANTS: Resource = Resource {
     kind: "variants",
     singular: "variant",
     table: "shop_variants",
+    impersonal: Some("what a store sells"),
     key: "shop_variant_id",
     list: &[
         OWNER.field,
