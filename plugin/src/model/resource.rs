@@ -55,8 +55,7 @@ pub struct Resource {
     pub hidden: &'static [Field],
     /// The tables that joined fields come from.
     pub joins: &'static [Join],
-    /// Why none of its texts is about a person. `None` if some are: its fields are marked then, or named by the map
-    /// of personal data with a reason of their own.
+    /// Why none of its texts is about a person. `None` if some are: its fields are marked then.
     pub impersonal: Option<&'static str>,
     /// The default order of lists.
     pub order: Order,
@@ -292,11 +291,7 @@ impl Resource {
     /// # Errors
     /// When the row lacks it.
     pub fn version_of(&self, row: &[Cell<'_>]) -> Result<Option<i64>, Error> {
-        if self.versioned {
-            row.last().unwrap_or(&Cell::Null).int(VERSION).map(Some)
-        } else {
-            Ok(None)
-        }
+        self.versioned.then(|| row.last().unwrap_or(&Cell::Null).int(VERSION)).transpose()
     }
 
     /// The error for a field that its records do not have, or not with this type.
