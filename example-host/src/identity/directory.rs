@@ -55,6 +55,7 @@ pub(crate) struct UserLine {
     pub(crate) email: String,
     pub(crate) blocked: bool,
     pub(crate) has_token: bool,
+    pub(crate) has_second_factor: bool,
     pub(crate) groups: Vec<String>,
     fold: String,
 }
@@ -139,6 +140,7 @@ row! {
         email: String = "u.email",
         blocked: bool = "u.blocked",
         has_token: bool = "EXISTS (SELECT 1 FROM host_api_tokens t WHERE t.user_id = u.id)",
+        has_second_factor: bool = "EXISTS (SELECT 1 FROM host_second_factors f WHERE f.user_id = u.id)",
     }
 }
 
@@ -195,15 +197,16 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
         .bind(PAGE as i64 + 1);
     let rows: Vec<Row> = database.fetch_all(statement).await?;
     let more = rows.len() > PAGE;
-    let line = |Row { id, username, fold, name, email, blocked, has_token }| UserLine {
-        id,
-        username,
-        name,
-        email,
-        blocked,
-        has_token,
+    let line = |row: Row| UserLine {
+        id: row.id,
+        username: row.username,
+        name: row.name,
+        email: row.email,
+        blocked: row.blocked,
+        has_token: row.has_token,
+        has_second_factor: row.has_second_factor,
         groups: Vec::new(),
-        fold,
+        fold: row.fold,
     };
     let mut users: Vec<UserLine> = rows.into_iter().take(PAGE).map(line).collect();
     if matches!(wanted.from, Cursor::Before(_)) {
