@@ -2,6 +2,7 @@
 //! document is optional; a page omits the parts that a document omits.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use host_interface::Method;
 use once_cell::sync::OnceCell;
@@ -22,6 +23,19 @@ use super::view::Field;
 pub(crate) struct Catalogue(OnceCell<Vec<Document>>);
 
 impl Catalogue {
+    /// Begins to read the documents on a thread that may wait, so that the first page after a sign-in need not.
+    pub(crate) fn prepare(self: &Arc<Self>, site: &Site) {
+        if self.0.get().is_some() {
+            return;
+        }
+        let (catalogue, site) = (Arc::clone(self), site.clone());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = catalogue.documents(&site) {
+                tracing::error!(%error, "the documents of the extensions cannot be read");
+            }
+        });
+    }
+
     /// The documents of the extensions that have one.
     pub(crate) fn documents(&self, site: &Site) -> Result<&[Document], Error> {
         let documents = self.0.get_or_try_init(|| {

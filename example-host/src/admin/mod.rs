@@ -194,6 +194,7 @@ impl Administration {
         }
         if request.path == SIGN_IN {
             shown.page = SIGN_IN_PAGE;
+            self.catalogue.prepare(&self.site);
             let offered = self.forgotten.is_offered();
             return sign_in::answer(&self.authenticator, request, cookies, (reads, offered)).await;
         }

@@ -125,10 +125,12 @@ async fn erase(call: &Call<'_>) -> Result<Response, Error> {
     };
     let open: Vec<&str> = done.open().collect();
     if !erasure.force && !open.is_empty() {
-        let detail = format!(
-            "{} orders are not completed, so nothing was erased: complete them, or send force.",
-            open.len()
-        );
+        let orders = match open.len() {
+            1 => "One order is".to_owned(),
+            many => format!("{many} orders are"),
+        };
+        let detail =
+            format!("{orders} not completed, so nothing was erased; force erases all the same.");
         return Err(Fault::new(FaultKind::Refused, detail).with_meta("open", json!(open)).into());
     }
     let mut attributes = serde_json::to_value(&done)?;

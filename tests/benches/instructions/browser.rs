@@ -14,17 +14,22 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Signs in at an address, such as `http://127.0.0.1:8080`.
-    pub async fn sign_in(origin: String, username: &str, password: &str) -> Browser {
+    /// Opens the page to sign in at an address, such as `http://127.0.0.1:8080`.
+    pub async fn at(origin: String) -> Browser {
         let client = Client::builder().redirect(Policy::none()).build().unwrap();
-        let mut browser = Browser { client, origin, cookies: String::new() };
+        let browser = Browser { client, origin, cookies: String::new() };
+        browser.open("/sign-in").await;
+        browser
+    }
+
+    /// Signs in.
+    pub async fn sign_in(&mut self, username: &str, password: &str) {
         let fields = [("username", username), ("password", password)];
-        let answer = browser.post("/sign-in", &fields).await;
+        let answer = self.post("/sign-in", &fields).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER);
         let cookies = answer.headers().get_all("set-cookie").into_iter();
         let pairs = cookies.map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap());
-        browser.cookies = pairs.collect::<Vec<_>>().join("; ");
-        browser
+        self.cookies = pairs.collect::<Vec<_>>().join("; ");
     }
 
     /// A page.

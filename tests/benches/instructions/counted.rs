@@ -92,10 +92,12 @@ impl Host {
         let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
         let address = line.rsplit_once("//").unwrap().1.to_owned();
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        let browser = Browser::sign_in(format!("http://{address}"), USER, PASSWORD).await;
+        let browser = Browser::at(format!("http://{address}")).await;
         let client = Client::new();
         let mut host = Host { process, folder, address, token, client, browser, counts: 0 };
         while host.idle().await > FEW {}
+        // What the page to sign in has begun is done, which takes some seconds here.
+        host.browser.sign_in(USER, PASSWORD).await;
         host
     }
 

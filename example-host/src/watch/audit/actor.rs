@@ -59,8 +59,29 @@ impl Actor {
     /// A user who has signed in, and has sent the form of a page.
     pub(crate) fn of_page(
         page: &'static str,
-        (user, username): (i64, String),
+        user: (i64, String),
         session: SecretHash,
+        audit: &Arc<Audit>,
+        ids: (String, Option<String>),
+    ) -> Self {
+        Self::of_form(page, user, Means::Session(session), audit, ids)
+    }
+
+    /// A user who has opened a link of a mail, and has sent the form of its page.
+    pub(crate) fn of_link(
+        page: &'static str,
+        user: (i64, String),
+        client: IpAddr,
+        audit: &Arc<Audit>,
+        ids: (String, Option<String>),
+    ) -> Self {
+        Self::of_form(page, user, Means::Link(client), audit, ids)
+    }
+
+    fn of_form(
+        page: &'static str,
+        (user, username): (i64, String),
+        means: Means,
         audit: &Arc<Audit>,
         (id, id_of_client): (String, Option<String>),
     ) -> Self {
@@ -71,27 +92,8 @@ impl Actor {
             route: page.into(),
             user,
             username,
-            means: Means::Session(session),
+            means,
             // After a form the browser goes on to another page.
-            request: Some(Request { status: 303, id, id_of_client, audit: Arc::clone(audit) }),
-        }
-    }
-
-    /// A user who has opened a link of a mail, and has sent the form of its page.
-    pub(crate) fn of_link(
-        page: &'static str,
-        (user, username): (i64, String),
-        client: IpAddr,
-        audit: &Arc<Audit>,
-        (id, id_of_client): (String, Option<String>),
-    ) -> Self {
-        Self {
-            origin: Origin::Administration,
-            method: "POST",
-            route: page.into(),
-            user,
-            username,
-            means: Means::Link(client),
             request: Some(Request { status: 303, id, id_of_client, audit: Arc::clone(audit) }),
         }
     }
