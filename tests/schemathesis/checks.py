@@ -56,6 +56,8 @@ DETAILS = {
     r"A variant has 1 to 5 options": "the options of a master variant: one schema is for all variants",
     r"^quantity must be a number": "the quantity of a variant, which only a master variant has as null",
     r"The quantity of the product is the sum": "a new product with a quantity beside variants that have theirs",
+    r"have no parts\.$": "the parts of a type that has none, among the exports of all types",
+    r"^Give email or user_id, or both\.$": "a person who is named by neither of two fields",
     r"^(currency_code|order_id) must be at most": "a code, at whose ends any amount of white space may stand",
     r"variants of a product name the same options": "other options than the product's",
     r"Only one variant of a product can be": "two variants of a new product, each the default",
