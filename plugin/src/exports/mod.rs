@@ -81,18 +81,13 @@ impl Reading {
         let statement = sql::export(&self.page, columns, parts, self.transaction.dialect());
         let mut rows = self.transaction.stream(statement, &kinds)?;
         let mut grouped = parts.map(|parts| Grouped::of(columns.len(), parts));
-        loop {
-            let row = rows.next().await.transpose()?;
-            let is_last = row.is_none();
+        while let Some(row) = rows.next().await {
             let complete = match &mut grouped {
-                Some(grouped) => grouped.add(row)?,
-                None => row,
+                Some(grouped) => grouped.add(row?)?,
+                None => Some(row?),
             };
             if let Some(record) = complete {
                 self.table.row(&record)?;
-            }
-            if is_last {
-                break;
             }
             if self.table.size() >= PIECE && self.pieces.send(Ok(self.table.take())).await.is_err()
             {
@@ -100,6 +95,9 @@ impl Reading {
             }
         }
         drop(rows);
+        if let Some(last) = grouped.as_mut().map(Grouped::complete).transpose()?.flatten() {
+            self.table.row(&last)?;
+        }
         self.transaction.end();
         drop(self.pieces.send(Ok(self.table.take())).await);
         Ok(())
@@ -121,9 +119,8 @@ impl<'p> Grouped<'p> {
         Self { width, writer: PartsWriter::new(parts), record: None, parts: Vec::new() }
     }
 
-    /// Adds a row, or the end. Returns the record before, if it is complete.
-    fn add(&mut self, row: Option<Vec<Value>>) -> Result<Option<Vec<Value>>, Error> {
-        let Some(mut row) = row else { return self.complete() };
+    /// Adds a row. Returns the record before, if it is complete.
+    fn add(&mut self, mut row: Vec<Value>) -> Result<Option<Vec<Value>>, Error> {
         let mut rest = row.split_off(self.width.min(row.len())).into_iter();
         let record = rest.next().unwrap_or(Value::Null).int("key")?;
         let is_another = self.record.as_ref().is_none_or(|(known, _)| *known != record);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::header::canonical;
 use super::names::{Names, Resolved, text_of};
-use super::parts::{PresentParts, has_parts};
+use super::parts::PresentParts;
 use super::reader::Line;
 use super::report::{Became, Outcome};
 use crate::error::{Error, Fault, FaultKind, Source};
@@ -87,7 +87,7 @@ impl<'i> Batch<'i> {
             lines,
             found,
             records,
-            parts: PresentParts::default(),
+            parts: PresentParts::of(import.resource),
             strangers,
             undone,
             has_undone,
@@ -174,10 +174,10 @@ impl<'i> Batch<'i> {
         if let Key::Id = self.import.key {
             self.found = self.records.keys().map(|key| (key.to_string(), *key)).collect();
         }
-        let with_parts = self.lines.iter().filter(|line| has_parts(resource, &line.members));
+        let with_parts = self.lines.iter().filter(|line| self.parts.are_in(&line.members));
         let known = with_parts.filter_map(|line| self.found.get(&line.key.as_ref()?.compared));
         let wholes: Vec<i64> = known.copied().collect();
-        self.parts.read(resource, wholes, write).await
+        self.parts.read(wholes, write).await
     }
 
     /// Whether a line names a record that an earlier one of the same transaction may have made, so that it has to be
@@ -324,10 +324,10 @@ impl<'i> Batch<'i> {
         write: &mut Write<'_>,
     ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
         let resource = self.import.resource;
-        if has_parts(resource, &members) && !self.parts.knows(id) {
-            self.parts.read(resource, vec![id], write).await?;
+        if self.parts.are_in(&members) && !self.parts.knows(id) {
+            self.parts.read(vec![id], write).await?;
         }
-        faults.extend(self.parts.take(resource, id, &mut members));
+        faults.extend(self.parts.take(id, &mut members));
         let before = match self.records.get(&id) {
             Some(before) => before.clone(),
             None => write.record(resource, id).await?,

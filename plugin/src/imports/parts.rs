@@ -16,27 +16,35 @@ use crate::wire::body::{Body, LineMember};
 use crate::wire::draft::{Draft, Intent};
 
 /// The parts of records that exist.
-#[derive(Default)]
-pub(super) struct PresentParts(HashMap<i64, Vec<Record>>);
+pub(super) struct PresentParts {
+    resource: &'static Resource,
+    /// The parts that files have; `None` if the records have no such.
+    parts: Option<Parts>,
+    present: HashMap<i64, Vec<Record>>,
+}
 
 impl PresentParts {
+    /// None yet, of the records of a resource.
+    pub(super) fn of(resource: &'static Resource) -> Self {
+        Self { resource, parts: Parts::of(resource), present: HashMap::new() }
+    }
+
     /// Reads the parts of these records in the order of their keys.
     pub(super) async fn read(
         &mut self,
-        resource: &'static Resource,
         wholes: Vec<i64>,
         write: &mut Write<'_>,
     ) -> Result<(), Error> {
-        let Some(Parts { children, by, .. }) = Parts::of(resource) else { return Ok(()) };
+        let Some(Parts { children, by, .. }) = &self.parts else { return Ok(()) };
         if wholes.is_empty() {
             return Ok(());
         }
-        self.0.extend(wholes.iter().map(|whole| (*whole, Vec::new())));
+        self.present.extend(wholes.iter().map(|whole| (*whole, Vec::new())));
         let page = Page::of_the(children.of, Condition::Among(by, wholes));
         let cells = write.transaction.page(&Page { limit: i64::MAX, ..page }).await?;
         for part in cells.records(children.of)? {
             if let Value::Int(whole) = part.value(by)? {
-                self.0.entry(*whole).or_default().push(part);
+                self.present.entry(*whole).or_default().push(part);
             }
         }
         Ok(())
@@ -44,36 +52,31 @@ impl PresentParts {
 
     /// Whether the parts of a record were read.
     pub(super) fn knows(&self, whole: i64) -> bool {
-        self.0.contains_key(&whole)
+        self.present.contains_key(&whole)
+    }
+
+    /// Whether a line names its parts.
+    pub(super) fn are_in(&self, members: &[LineMember]) -> bool {
+        let name = self.parts.as_ref().map(|parts| parts.children.name);
+        name.is_some_and(|name| members.iter().any(|(member, _)| member == name))
     }
 
     /// Takes the parts out of a line about a record that exists. Returns what is wrong if they are not those that it
     /// has.
-    pub(super) fn take(
-        &self,
-        resource: &Resource,
-        whole: i64,
-        members: &mut Vec<LineMember>,
-    ) -> Option<Fault> {
-        let children = resource.children?;
+    pub(super) fn take(&self, whole: i64, members: &mut Vec<LineMember>) -> Option<Fault> {
+        let children = self.parts.as_ref()?.children;
         let position = members.iter().position(|(name, _)| name == children.name)?;
         let (name, literal) = members.swap_remove(position);
-        let present = self.0.get(&whole).map(Vec::as_slice).unwrap_or_default();
+        let present = self.present.get(&whole).map(Vec::as_slice).unwrap_or_default();
         if are(&literal, children.of, present) {
             return None;
         }
-        let singular = resource.singular;
+        let singular = self.resource.singular;
         let detail = format!(
             "{name} can be given only when the {singular} is created, and these are not the ones that it has."
         );
         Some(Fault::at_pointer(FaultKind::Refused, format!("/{name}"), detail))
     }
-}
-
-/// Whether a line names its parts.
-pub(super) fn has_parts(resource: &Resource, members: &[LineMember]) -> bool {
-    let name = resource.children.map(|children| children.name);
-    name.is_some_and(|name| members.iter().any(|(member, _)| member == name))
 }
 
 /// Whether a list of objects has the values of these records, in their order.

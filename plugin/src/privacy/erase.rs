@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use host_interface::{Erased, Erasure, TrailEntry};
 
 use super::erasing::{Erasing, nobody};
-use super::find::{self, Contents, Known, Orders, UNKNOWN, is_removed};
-use super::map::{PLACES, Place, Whose, replacements};
+use super::find::{self, Contents, Known, Orders, UNKNOWN, mentioned};
+use super::map::{Fate, PLACES, Place, Whose, replacements};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::moment;
 use crate::model::parameters::Parameters;
@@ -101,7 +101,6 @@ impl Run<'_> {
             erasing.forget_at_once().await?;
         }
         let newer = self.known.contents(&orders, seen, self.shop, &mut erasing.transaction).await?;
-        let found = contents.iter().chain(&newer.0);
         let mut vouchers = Vec::new();
         for place in PLACES {
             let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
@@ -126,8 +125,8 @@ impl Run<'_> {
                     erasing.replace(resource, by, &vouchers, &values).await?
                 }
                 Whose::Contents(_) => {
-                    let found = found.clone().filter(|(of, _)| std::ptr::eq(*of, place));
-                    let mut rows: Vec<i64> = found.flat_map(|(_, rows)| rows.clone()).collect();
+                    let found = contents.iter().chain(&newer.0);
+                    let mut rows: Vec<i64> = mentioned(found, place).collect();
                     rows.sort_unstable();
                     rows.dedup();
                     self.change(place, resource, &rows, &mut erasing).await?
@@ -177,7 +176,7 @@ impl Run<'_> {
         keys: &[i64],
         erasing: &mut Erasing<'_>,
     ) -> Result<u64, Error> {
-        if is_removed(place) {
+        if place.fate == Fate::Removed {
             return erasing.remove(resource, keys).await;
         }
         let values = replacements(resource, &self.nobody, |_| true);
@@ -195,8 +194,7 @@ impl Run<'_> {
             let own =
                 find::own_keys(place, &self.known, &orders, &vouchers, self.shop, &mut reading);
             let own = own.await?;
-            let mentions = contents.iter().filter(|(of, _)| std::ptr::eq(*of, place));
-            let count = own.len() + mentions.map(|(_, rows)| rows.len()).sum::<usize>();
+            let count = own.len() + mentioned(&contents, place).count();
             if count > 0 {
                 remaining.insert(place.name().to_owned(), count as u64);
             }

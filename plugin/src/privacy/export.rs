@@ -4,7 +4,7 @@
 use futures_util::TryStreamExt;
 use host_interface::Person;
 
-use super::find::{self, Known, UNKNOWN};
+use super::find::{self, Known, UNKNOWN, mentioned};
 use super::map::{PLACES, Place};
 use crate::error::Error;
 use crate::model::field::Field;
@@ -31,8 +31,7 @@ pub async fn export(shop: &Shop, person: &Person) -> Result<String, Error> {
     let mut text = "{".to_owned();
     let mut vouchers = Vec::new();
     for place in PLACES {
-        let mentioned = contents.iter().filter(|(of, _)| std::ptr::eq(*of, place));
-        let mut keys: Vec<i64> = mentioned.flat_map(|(_, rows)| rows.clone()).collect();
+        let mut keys: Vec<i64> = mentioned(&contents, place).collect();
         let own = find::own_keys(place, &known, &orders, &vouchers, shop, &mut reading).await?;
         keys.extend(&own);
         write(place, &keys, shop, &mut reading, &mut text).await?;

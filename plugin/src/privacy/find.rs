@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use futures_util::TryStreamExt;
 use host_interface::Person;
 
-use super::map::{Fate, PLACES, Place, Whose};
+use super::map::{PLACES, Place, Whose};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::parameters::Parameters;
 use crate::model::resource::Resource;
@@ -262,9 +262,13 @@ pub(super) fn keys(rows: Vec<Key>) -> Vec<i64> {
     rows.into_iter().map(|row| row.key).collect()
 }
 
-/// Whether what happens to records of a place is that they are removed.
-pub(super) fn is_removed(place: &Place) -> bool {
-    place.fate == Fate::Removed
+/// The rows of a place among those that were found by their contents.
+pub(super) fn mentioned<'c>(
+    contents: impl IntoIterator<Item = &'c (&'static Place, Vec<i64>)>,
+    place: &Place,
+) -> impl Iterator<Item = i64> {
+    let of_place = contents.into_iter().filter(move |(of, _)| std::ptr::eq(*of, place));
+    of_place.flat_map(|(_, rows)| rows.iter().copied())
 }
 
 /// The addresses, case-folded, that have this hash. Each address of the store is tried, because a hash leads to none.

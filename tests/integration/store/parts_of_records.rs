@@ -122,3 +122,17 @@ async fn orders_move_to_another_store_with_their_items() {
     };
     assert_eq!(shown(&moved), shown(&orders));
 }
+
+/// Variants are a type of their own in files, so a line about a product never has them.
+#[tokio::test(flavor = "multi_thread")]
+async fn variants_are_not_repeated_by_a_line_about_a_product_that_exists() {
+    let shop = Shop::stocked().await;
+    for variants in [json!([]), json!([{"sku": "L-1-S", "options": {"Size": "S"}}])] {
+        let line = json!({"sku": "L-1", "variants": variants});
+        let (lines, last) = import(&shop, "type=products", NDJSON, &format!("{line}\n")).await;
+        assert_eq!(counts(&last), [0, 0, 0, 1], "{lines:?}");
+        let error = &lines[0]["errors"][0];
+        assert_eq!(error["source"]["pointer"], "/variants");
+        assert_eq!(error["detail"], "variants can be given only when the product is created.");
+    }
+}
