@@ -42,7 +42,7 @@ pub struct Command {
     /// before it begins, so that there is an entry also if it fails half-way. Without it, nothing is recorded.
     #[serde(default)]
     pub recorded: Option<String>,
-    /// The same, recorded once the command has succeeded.
+    /// What it has changed, recorded once it has succeeded.
     #[serde(default)]
     pub recorded_at_end: Option<String>,
     /// When a host runs it of its own accord, with the defaults of its options, see

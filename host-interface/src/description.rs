@@ -61,7 +61,7 @@ pub struct Description {
     /// The jobs that the host runs.
     #[serde(default)]
     pub jobs: Vec<Job>,
-    /// Where it keeps data of persons. `None` is a plugin that does not know: an administrator is told that
+    /// Where it keeps data of persons. `None` is a plugin that does not know: administrators see that
     /// it may keep some. One that keeps none has a map without places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privacy: Option<Privacy>,

@@ -213,7 +213,7 @@ impl HostHandle {
         self.0.caller(user).into_option()
     }
 
-    /// The same, but no more than a token with these scopes could do: those of the fact
+    /// The user with this key as a caller who may do no more than a token with these scopes could: those of the fact
     /// [`TOKEN_SCOPES`](crate::fact::TOKEN_SCOPES) of a caller that the plugin has kept.
     pub fn caller_within(&self, user: i64, scopes: &str) -> Option<Caller> {
         let caller = self.caller(user)?;

@@ -169,7 +169,7 @@ impl Request {
         Self { raw, pattern: "" }
     }
 
-    /// The same request, to a route of this pattern.
+    /// This request, to a route of this pattern.
     pub(crate) fn with_pattern(self, pattern: &'static str) -> Self {
         Self { pattern, ..self }
     }

@@ -37,7 +37,7 @@ use super::throttle::Throttle;
 const SHOWN: usize = 3;
 
 /// The maximum number of passwords that are checked or wait for that, and again as many of users who are
-/// known. So a flood of attempts takes neither memory nor connections from others, and the rest is told
+/// known. So a flood of attempts takes neither memory nor connections from others, and the rest is refused
 /// at once.
 const PLACES: usize = 16;
 

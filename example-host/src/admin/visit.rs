@@ -101,7 +101,7 @@ impl Visit {
         whole(self.ask_in_pieces(request).await).await
     }
 
-    /// The same, with the answer as it comes.
+    /// Sends a request to the API, with the answer as it comes.
     pub(crate) async fn ask_in_pieces(&self, mut request: Request<Body>) -> Response<Body> {
         request.extensions_mut().insert(ClientAddress(self.client));
         let by = asking::SignedIn { user: self.session.user, session: self.session_hash() };

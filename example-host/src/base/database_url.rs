@@ -220,7 +220,7 @@ impl fmt::Display for DatabaseUrl {
     }
 }
 
-/// The same as `Display`: a password must not reach a log through a debug format.
+/// As `Display`: a password must not reach a log through a debug format.
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DatabaseUrl({self})")

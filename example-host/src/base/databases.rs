@@ -64,11 +64,11 @@ pub enum DatabasesError {
 impl OwnDatabases {
     /// The beginning of the variables that every command reads.
     pub const EXTENSION: &str = "EXTENSION_DATABASE_URL_";
-    /// The same for replicas.
+    /// The beginning of the variables for replicas of these databases.
     pub const REPORTS: &str = "EXTENSION_DATABASE_REPORTS_URL_";
     /// The beginning of the variables for a site that is copied.
     pub const COPY_FROM: &str = "COPY_FROM_URL_";
-    /// The same for its copy.
+    /// The beginning of the variables for its copy.
     pub const COPY_TO: &str = "COPY_TO_URL_";
 
     /// No extension has a database of its own.
@@ -85,7 +85,7 @@ impl OwnDatabases {
         Self::read(prefix, std::env::vars_os().map(|(name, value)| (text(name), text(value))))
     }
 
-    /// The same from any source; an empty variable counts as not set.
+    /// Reads the addresses from variables of any source; an empty one counts as not set.
     ///
     /// # Errors
     /// When one of them is not the address of a database.

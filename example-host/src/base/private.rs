@@ -73,8 +73,8 @@ fn may_write(path: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn may_write(path: &Path) -> Result<()> {
-    match std::fs::metadata(path)?.permissions().readonly() {
-        true => Err(Error::from(ErrorKind::PermissionDenied)),
-        false => Ok(()),
+    if std::fs::metadata(path)?.permissions().readonly() {
+        return Err(Error::from(ErrorKind::PermissionDenied));
     }
+    Ok(())
 }

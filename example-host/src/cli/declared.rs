@@ -53,7 +53,7 @@ pub(super) fn read(
     })
 }
 
-/// The same error about arguments, once the commands of extensions are known: they are in the help and among
+/// An error about arguments, once the commands of extensions are known: they are in the help and among
 /// the suggestions. Where no library can be loaded, the error stays as it is.
 pub(super) fn informed(error: clap::Error) -> clap::Error {
     if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::InvalidSubcommand) {

@@ -87,7 +87,7 @@ fn is_conflict(error: &Error) -> bool {
     refused_for_others(error)
 }
 
-/// The same for an error of the database driver.
+/// Whether an error of the database driver is due to others.
 pub(super) fn refused_for_others(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(error) = error else { return false };
     if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {

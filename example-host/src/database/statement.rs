@@ -87,7 +87,7 @@ impl Statement {
         }
     }
 
-    /// The same `INSERT` with a clause that returns the key of the row.
+    /// This `INSERT` with a clause that returns the key of the row.
     pub(super) fn returning_key(self) -> Self {
         let text = format!("{} RETURNING id", self.text.as_str());
         Self { values: self.values, ..Self::built(text) }

@@ -96,7 +96,7 @@ impl Connection {
         let (sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
         let mut driver = JoinSet::new();
         driver.spawn(async move {
-            // The request that it breaks is told so, too.
+            // The request that it breaks fails with it.
             let _ = connection.await;
         });
         Ok(Self { sender, _driver: driver })

@@ -93,7 +93,7 @@ pub(crate) enum Rejection {
 }
 
 /// Why a parameter of a loaded extension may not have this value; no value means the default. What is
-/// returned never contains a secret, whatever the extension says.
+/// returned never contains a secret, whatever the extension returns.
 pub(crate) async fn rejection(
     extension: &str,
     plugin: &LoadedPlugin,

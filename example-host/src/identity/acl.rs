@@ -288,7 +288,7 @@ impl Access {
         self.asset_index.contains_key(asset)
     }
 
-    /// The same decision with its reason.
+    /// Whether a user may do an action, with the reason.
     pub(crate) fn explain(&self, user: i64, action: &str, asset: &str) -> Decision {
         let found = (
             self.members.get(&user).and_then(|set| self.sets.get(*set)),

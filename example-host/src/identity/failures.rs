@@ -31,7 +31,7 @@ use crate::database::{Connection, Database, sql, transact};
 /// After this time failures no longer count.
 const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
 
-/// The same for codes: by then the last of them has passed.
+/// After this time wrong codes no longer count: by then the last of them has passed.
 const CODES_FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The maximum number of names, of addresses and so on, that are kept.
@@ -44,7 +44,7 @@ const HARDLY: i64 = 2;
 /// more attempts than if each failure doubled the wait up to a minute.
 const OF_NAME: i64 = 6;
 
-/// The same for clients that have hardly failed.
+/// After how many failures of a name clients that have hardly failed themselves have to wait.
 const OF_NAME_IN_ALL: i64 = 10;
 
 /// After each such time there is one failure of a name less. A password of twelve characters is safe at
@@ -275,7 +275,7 @@ impl Failures {
         }
     }
 
-    /// The same and one more.
+    /// These failures and one more.
     fn and_one(self, kind: Kind, now: i64) -> Self {
         let last = if kind.passes().is_some() && self.count > 0 { self.last } else { now };
         Self { count: self.count.saturating_add(1), last }

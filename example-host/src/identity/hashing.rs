@@ -43,7 +43,7 @@ impl Hasher {
     }
 }
 
-/// The same as that of [`Argon2`], except for the memory.
+/// Hashes as [`Argon2`] does, in memory that is used again.
 impl CustomizedPasswordHasher<PasswordHash> for Hasher {
     type Params = Params;
 

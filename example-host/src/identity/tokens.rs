@@ -239,7 +239,7 @@ impl Prepared {
         insert_secret(transaction, token).await
     }
 
-    /// The same in place of the token of this name, if there is one.
+    /// Adds a token in place of the one of this name, if there is one.
     pub(crate) async fn replace(
         &self,
         transaction: &mut Connection,

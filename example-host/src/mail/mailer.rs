@@ -125,7 +125,7 @@ pub(crate) fn address_in_mails(address: &str) -> Option<String> {
     address.parse().ok().and_then(with_ascii_domain).map(|address: Address| address.to_string())
 }
 
-/// The same address with its domain in ASCII form, which every server accepts.
+/// An address with its domain in ASCII form, which every server accepts.
 fn with_ascii_domain(address: Address) -> Option<Address> {
     if address.domain().is_ascii() {
         return Some(address);

@@ -222,7 +222,7 @@ impl Connection {
 }
 
 /// Adds the peer and the permit of the connection to each request, marks the connection as busy while
-/// a request is answered, and tells the client with the answer if the server is about to stop.
+/// a request is answered, and announces to the client with the answer if the server is about to stop.
 struct Watched<S> {
     peer: Peer,
     permit: Arc<Permit>,

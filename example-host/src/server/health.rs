@@ -43,7 +43,7 @@ pub(crate) async fn answer(site: &Site, watch: &Watch) -> Response<Body> {
     unavailable(&serde_json::json!({ "status": "unavailable", "failing": failing }))
 }
 
-/// The same while the server drains: all is well, but requests are to go to another server.
+/// The answer while the server drains: all is well, but requests are to go to another server.
 pub(crate) fn stopping() -> Response<Body> {
     unavailable(&serde_json::json!({ "status": "stopping" }))
 }

@@ -1,5 +1,5 @@
 //! Running the commands that extensions declare. The host knows none of them by name: what one does, and what
-//! the audit trail says of it, is declared by its extension.
+//! the audit trail records of it, is declared by its extension.
 //!
 //! `copy`, `backup` and `restore` are no such commands, but the host's own. They are about its tables too, they
 //! work where no site is open yet, and only the host knows the databases of all extensions and the order in
@@ -153,7 +153,7 @@ impl Site {
     }
 }
 
-/// Several extensions may say the same.
+/// Several extensions may have the same one.
 fn distinct(texts: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut distinct = Vec::new();
     for text in texts {

@@ -78,8 +78,8 @@ pub async fn copy<P: Progress>(
     copy_on_behalf_of(None, (&from, &to), None, &libraries, progress).await
 }
 
-/// The same on behalf of an actor, who is recorded in the audit trail of the copy, and with the key of secrets that
-/// both sites have in their environment, if they have.
+/// Copies a site on behalf of an actor, who is recorded in the audit trail of the copy, and with the key of secrets
+/// that both sites have in their environment, if any.
 pub(crate) async fn copy_on_behalf_of<P: Progress>(
     actor: Option<Actor>,
     (from, to): (&Databases, &Databases),

@@ -63,7 +63,7 @@ impl ErasedList {
         Self { path: Arc::new(databases.host().beside("erased.ndjson")), backup: None }
     }
 
-    /// The same for a site that was restored from a backup of this moment, if that is known.
+    /// The list for a site that was restored from a backup of this moment, if that is known.
     pub(crate) fn restored_from(self, backup: Option<PrimitiveDateTime>) -> Self {
         Self { backup, ..self }
     }

@@ -344,27 +344,27 @@ impl Loaded {
         self.created.iter().any(|created| created.extension.name() == extension)
     }
 
-    /// The same on behalf of an actor, with whom the rules of new extensions are recorded.
+    /// On behalf of an actor, with whom the rules of new extensions are recorded.
     pub(crate) fn on_behalf_of(self, actor: Actor) -> Self {
         Self { actor: Some(Arc::new(actor)), ..self }
     }
 
-    /// The same, where a token ends at the latest after so long.
+    /// With tokens that end at the latest after so long.
     pub fn token_lifetime(self, longest: Option<Duration>) -> Self {
         Self { token_lifetime: longest, ..self }
     }
 
-    /// The same, where extensions may send requests to these networks, too.
+    /// With networks to which extensions may send requests, too.
     pub fn deliver_to(self, networks: Vec<IpNet>) -> Self {
         Self { deliver_to: networks, ..self }
     }
 
-    /// The same with these secrets, whose key may be elsewhere than beside the database.
+    /// With these secrets, whose key may be elsewhere than beside the database.
     pub(crate) fn secrets(self, secrets: &Arc<Secrets>) -> Self {
         Self { secrets: Arc::clone(secrets), ..self }
     }
 
-    /// The same with this list of the persons who were erased, which may be elsewhere than beside the database.
+    /// With this list of the persons who were erased, which may be elsewhere than beside the database.
     pub(crate) fn erased(self, erased: ErasedList) -> Self {
         Self { erased, ..self }
     }

@@ -185,7 +185,7 @@ impl Metrics {
     }
 
     /// Counts an answered request by the name of its route. There is no duration of one that waited:
-    /// nothing tells how long it was worked on.
+    /// it is not known how long it was worked on.
     pub(crate) fn answered(&self, route: &str, status: u16, took: Option<Duration>) {
         // The path is not used without a route, because clients can send any number of paths.
         let route = if route.is_empty() { "none" } else { route }.to_owned();

@@ -63,7 +63,7 @@ pub(super) fn declared() -> [Command; 7] {
         .recorded("correct counts and sums"),
         Command::new(
             RETAIN,
-            "Remove what is personal once the site keeps it no longer, as the parameters retention_* say: what \
+            "Remove what is personal once the site keeps it no longer, by the parameters retention_*: what \
              a host does once a day. Prints how many orders and customers these were.",
         )
         .options([Parameter::new(DRY_RUN, ParameterKind::Flag, 0, "Only count.")])

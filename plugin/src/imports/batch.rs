@@ -23,7 +23,7 @@ use crate::wire::draft::{Draft, Intent};
 use crate::wire::importing::{Import, Key, Mode};
 use crate::wire::literal;
 
-/// What a line says, with its names resolved.
+/// The members of a line, with their names resolved.
 struct Prepared {
     members: Vec<LineMember>,
     faults: Vec<Fault>,
@@ -446,7 +446,7 @@ fn prepared(line: &Line, import: &Import, names: &Names) -> Prepared {
             },
             Key::Unique { field, .. } => match literal::read(field.kind, false, literal) {
                 Ok(Value::Text(text)) => text,
-                // The draft says what is wrong with it.
+                // The draft reports what is wrong with it.
                 _ => text_of(literal)?,
             },
         };

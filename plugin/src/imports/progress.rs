@@ -26,7 +26,7 @@ pub(crate) const DONE: &str = "done";
 /// One that has not.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
-/// How long an import may be silent: it says every few seconds that it goes on.
+/// How long an import may be silent: it renews its mark every few seconds.
 const SILENCE: Duration = Duration::minutes(2);
 /// For how long records of imports are kept.
 const KEPT: Duration = Duration::days(30);
@@ -218,7 +218,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Whether this progress was committed, of which the database has not said so.
+    /// Whether this progress was committed although the database did not confirm it.
     pub(super) async fn is_committed(&self, call: &Call<'_>) -> Result<bool, Error> {
         let resource = resource(call)?;
         let left = store::retry(|| async {

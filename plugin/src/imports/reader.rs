@@ -252,10 +252,11 @@ impl Reader {
             let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             let is_all = blank == rest.len();
             self.consume(blank);
-            match is_all {
-                false => break,
-                true if self.fill().await? => {}
-                true => return Ok(None),
+            if !is_all {
+                break;
+            }
+            if !self.fill().await? {
+                return Ok(None);
             }
         }
         let number = self.lines + 1;

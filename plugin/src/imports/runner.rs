@@ -37,7 +37,7 @@ const SLICE: Duration = Duration::from_millis(150);
 const AHEAD: usize = 16;
 /// How long more lines are waited for before those that are there are written.
 const PAUSE: Duration = Duration::from_secs(1);
-/// After how many such pauses the record of the import is told that it goes on.
+/// After how many such pauses the mark in the record of the import is renewed.
 const PAUSES: u32 = 15;
 /// How often a line is tried again because somebody else may have created its record meanwhile.
 const LOOKS: u32 = 2;
@@ -272,7 +272,7 @@ impl Runner {
         progress
     }
 
-    /// Notes and tells how the import has ended.
+    /// Notes and reports how the import has ended.
     async fn end(self, end: End, begun: Instant) {
         let (state, faults) = match end {
             End::Done => (DONE, Vec::new()),

@@ -10,7 +10,7 @@ pub struct Aggregate {
     pub table: &'static str,
     /// The records that are counted.
     pub of: &'static Records,
-    /// The column that says which of them are, and its value; `None` if all are.
+    /// The column that selects them, and its value; `None` if all are counted.
     pub only: Option<(&'static str, i64)>,
     /// The values that the records of a row share.
     pub by: &'static [Group],
@@ -132,7 +132,7 @@ pub struct PartSum {
     pub parts: &'static Records,
     /// The column of the parts that refers to the record.
     pub by: &'static str,
-    /// The column that says which of them count, and its value.
+    /// The column that selects those that count, and its value.
     pub only: (&'static str, i64),
 }
 
@@ -174,7 +174,7 @@ pub struct Searched {
     pub table: &'static str,
     /// The records.
     pub of: &'static Records,
-    /// The column that says which of them are in it, and its value; `None` if all are. A record never changes it.
+    /// The column that selects those in it, and its value; `None` if all are in it. A record never changes it.
     pub only: Option<(&'static str, i64)>,
     /// The columns of the texts.
     pub texts: &'static [&'static str],
@@ -236,7 +236,7 @@ pub struct Pieces {
     pub table: &'static str,
     /// The records with the texts.
     pub of: &'static Records,
-    /// The column that says which of them are in it, and its value; `None` if all are. A record never changes it.
+    /// The column that selects those in it, and its value; `None` if all are in it. A record never changes it.
     pub only: Option<(&'static str, i64)>,
     /// The column of the texts.
     pub text: &'static str,

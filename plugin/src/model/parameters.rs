@@ -129,7 +129,7 @@ pub struct Parameters {
     pub import_lines: i64,
     /// After how many months orders with one of the closed statuses lose what is personal; 0 is never.
     pub retention_closed_months: i64,
-    /// The same of orders with any other status.
+    /// After how many months orders with any other status lose what is personal; 0 is never.
     pub retention_open_months: i64,
     /// After how many months addresses of customers without orders are removed; 0 is never.
     pub retention_customers_months: i64,

@@ -47,7 +47,7 @@ pub struct Resource {
     pub shows_key: bool,
     /// Hidden columns that each resource object has in its `meta` where they are set.
     pub meta: &'static [&'static str],
-    /// The same of resource objects with all fields only.
+    /// Hidden columns that only resource objects with all fields have in their `meta`.
     pub detail_meta: &'static [&'static str],
     /// What these have in their `meta` that follows from columns.
     pub derived_meta: Option<&'static DerivedMeta>,

@@ -1,7 +1,7 @@
 //! A selection of a resource's fields: those that a client has named, and those that are read for
 //! another reason. Independent of how they are named.
 
-/// How many fields of a resource a selection can tell apart.
+/// How many fields of a resource a selection can distinguish.
 pub const MAX_FIELDS: usize = 64;
 
 /// The fields of a resource that are read, and those that a document shows.

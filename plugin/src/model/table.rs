@@ -45,7 +45,7 @@ impl Column {
         columns.map(|column| column.named(&namings)).collect()
     }
 
-    /// The same column, with the name of the record if it is one of these.
+    /// This column, or that of the name of its record if it is one of these.
     pub fn named(self, namings: &[Naming]) -> Column {
         let Column::Own(field) = self else { return self };
         let naming = namings.iter().find(|naming| naming.one.field.name == field.name);

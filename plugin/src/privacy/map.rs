@@ -218,7 +218,7 @@ pub const IMPERSONAL: &[Impersonal] = &[
         "a day, and a keyed hash in place of an address, which only the host can compute",
     ),
     of("shop_webhooks", &[], "addresses of other programs"),
-    of("shop_webhook_places", &[], "how far a program has been told of changes"),
+    of("shop_webhook_places", &[], "how far changes were sent to a program"),
     of("shop_webhook_retries", &[], "types and keys of records"),
     of("shop_webhook_deliveries", &[], "types and keys of records, and how an attempt ended"),
     of("shop_change_queue", &[], "types and keys of records"),

@@ -1,5 +1,5 @@
 //! What is kept for a time only: orders lose what is personal, and addresses of customers without orders go, after as
-//! many months as the site says. Each step is a short transaction.
+//! many months as the site has set. Each step is a short transaction.
 
 use std::collections::BTreeMap;
 

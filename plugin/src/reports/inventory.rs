@@ -91,11 +91,14 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
         let least = notify.map_or(low, |Amount(least)| least);
         // Without a limit of its own, it is out of stock when nothing is left.
         let out = of.out.map_or(0, |Amount(out)| out);
-        let status = match of.is_managed {
-            false => "unmanaged",
-            true if units <= i128::from(out) => "out_of_stock",
-            true if units <= i128::from(least) => "low_stock",
-            true => "in_stock",
+        let status = if !of.is_managed {
+            "unmanaged"
+        } else if units <= i128::from(out) {
+            "out_of_stock"
+        } else if units <= i128::from(least) {
+            "low_stock"
+        } else {
+            "in_stock"
         };
         let mut id = format!("inventory-{product}");
         let mut name = of.name;

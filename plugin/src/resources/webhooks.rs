@@ -121,11 +121,11 @@ static REPLAY: Resource = Resource {
 }
 .checked();
 
-/// A test, of which there is nothing to say.
+/// A test, which takes no attributes.
 static TEST: Resource =
     Resource { view: Some("webhooks.test"), singular: "test", list: &[], ..REPLAY }.checked();
 
-/// The same of another secret.
+/// A change of the secret, which takes no attributes either.
 static ROTATION: Resource =
     Resource { view: Some("webhooks.rotation"), singular: "rotation", ..TEST }.checked();
 

@@ -138,7 +138,7 @@ impl<'c> Write<'c> {
         self.validate_all(draft, after, &[]).await
     }
 
-    /// The same, and checks these records, which result from the children of the draft.
+    /// Checks the draft, and also these records, which result from its children.
     ///
     /// # Errors
     /// All faults of the draft and its children.

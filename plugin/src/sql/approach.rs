@@ -74,7 +74,7 @@ impl Approach {
         Self { total, keys, texts: Texts::Whole }
     }
 
-    /// The same along an index that has only the beginnings of texts.
+    /// Finds its keys along an index that has only the beginnings of texts.
     fn by_beginnings(self) -> Self {
         Self { texts: Texts::Beginnings, ..self }
     }

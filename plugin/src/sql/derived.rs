@@ -18,7 +18,8 @@ pub const NUMBER: i64 = 2;
 
 /// What the note has instead of a digest once a program has begun to change objects.
 pub const UNFINISHED: &str = "unfinished";
-/// The same if an object was missing, so that nothing that follows from records can be relied on.
+/// What the note has instead of a digest once an object was missing: nothing that follows from records can be
+/// relied on then.
 pub const DAMAGED: &str = "damaged";
 
 /// An object that follows from descriptions.

@@ -84,7 +84,7 @@ row! {
         pub last_failure: String = "p.last_failure",
         /// How far it is behind.
         pub behind: i64 = BEHIND,
-        /// The place of the first change that it has yet to tell of.
+        /// The place of the first change that it has yet to send.
         pub next: Option<i64> = "(SELECT c.seq FROM shop_changes c WHERE c.seq > p.place \
             AND (t.types = '' OR ',' || t.types || ',' LIKE '%,' || c.kind || ',%') \
             ORDER BY c.seq LIMIT 1)",

@@ -134,12 +134,13 @@ impl<D: Driver> Drop for Lease<D> {
                         }
                         !open || D::execute_batch(connection, rollback).await.is_ok()
                     };
-                    match tokio::time::timeout(ANSWER, undone).await.unwrap_or(false) {
-                        false => taken.connection.close_on_drop(),
-                        true if healthy && !pending => ready.give_back(taken),
-                        // The pool tests whether it is still open.
-                        true => {}
+                    let is_undone = tokio::time::timeout(ANSWER, undone).await.unwrap_or(false);
+                    if !is_undone {
+                        taken.connection.close_on_drop();
+                    } else if healthy && !pending {
+                        ready.give_back(taken);
                     }
+                    // Otherwise the pool tests whether it is still open.
                 });
             }
             _ if open || pending => taken.connection.close_on_drop(),

@@ -65,7 +65,7 @@ pub(super) struct Health {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Consequence {
     None,
-    /// The user is told that it fails.
+    /// The user gets a mail about the failures.
     Warn,
     /// It is disabled.
     Disable(Reason),

@@ -20,7 +20,7 @@ pub(crate) struct Condition {
     pub(crate) failing_since: Option<time::PrimitiveDateTime>,
     /// Why it last failed.
     pub(crate) last_failure: String,
-    /// How many changes it has yet to tell of, up to a limit.
+    /// How many changes it has yet to send, up to a limit.
     pub(crate) behind: i64,
     /// When the oldest of these and of the failed events was made.
     pub(crate) oldest: Option<time::PrimitiveDateTime>,
@@ -48,7 +48,7 @@ pub(crate) async fn metrics(sender: &Sender, store: &Store) -> Result<Vec<Metric
     for (outcome, count) in sender.counts() {
         events = events.value_of([("outcome", outcome)], number(count));
     }
-    let behind = "Changes that a webhook has yet to tell of; 10000 is as many or more.";
+    let behind = "Changes that a webhook has yet to send; 10000 is as many or more.";
     let mut behind = Metric::gauge("webhook_behind", behind);
     let oldest = "The age of the oldest event that a webhook has yet to deliver.";
     let mut oldest = Metric::gauge("webhook_oldest_seconds", oldest);

@@ -19,7 +19,7 @@ pub(crate) const MOST: i64 = 50;
 
 /// The address of the receiver.
 pub(crate) const URL: Handle<String> = text("url", 2_048).required().words();
-/// The types of which it tells; empty is all that may be viewed.
+/// The types whose changes it sends; empty is all that may be viewed.
 pub(crate) const TYPES: Handle<String> = words("types", &[]).words();
 /// Whether a message has the record.
 pub(crate) const PAYLOAD: Handle<String> = choice("payload", &[THIN, FULL]).words();
@@ -110,12 +110,12 @@ impl Endpoint {
         })
     }
 
-    /// The same webhook after a step.
+    /// This webhook after a step.
     pub(super) fn at(self, place: Place, health: Health) -> Self {
         Self { place, health, ..self }
     }
 
-    /// Whether it wants to be told of this type.
+    /// Whether changes of this type are wanted.
     pub(super) fn wants_type(&self, kind: &str) -> bool {
         self.types.is_empty() || self.types.iter().any(|of| of == kind)
     }
@@ -125,7 +125,7 @@ impl Endpoint {
         !self.types.is_empty()
     }
 
-    /// Whether it wants to be told of events of this name.
+    /// Whether events of this name are wanted.
     pub(super) fn wants_event(&self, name: &str) -> bool {
         self.events.is_empty() || self.events.iter().any(|of| of == name)
     }

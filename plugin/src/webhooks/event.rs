@@ -1,4 +1,4 @@
-//! An event: what a webhook tells of a record, and how often it has tried to. Plain data.
+//! An event: what has happened to a record, and how often a webhook has tried to send that. Plain data.
 
 /// What has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum What {
     Test,
 }
 
-/// What a webhook tells.
+/// What a webhook sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     /// The type of the record.

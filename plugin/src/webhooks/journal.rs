@@ -311,7 +311,7 @@ async fn mail(
         (
             "fails",
             "for a day, because each attempt has failed. It is tried again.\nAfter five days without a success it \
-             is disabled.\n\nThe attempts of the webhook say why they have failed.",
+             is disabled.\n\nThe reasons are in the list of its attempts.",
         )
     };
     let subject = format!("Online store: webhook {id} {state}");
@@ -319,7 +319,7 @@ async fn mail(
     Ok(Some(Mail::new(new_id()?, email, subject, text).to_name(name)))
 }
 
-/// Tells the trail of the host, and its log, that a webhook is disabled. It stays disabled if that fails.
+/// Records in the trail and the log of the host that a webhook is disabled. It stays disabled if that fails.
 async fn tell(endpoint: &Endpoint, reason: Reason, shop: &Shop) {
     let id = endpoint.id;
     let why = match reason {

@@ -23,7 +23,7 @@ use crate::wire::object::{LinkBase, record_path};
 
 /// How many changes are read at a time. Up to so many are sent again after a kill.
 const PAGE: usize = 100;
-/// The same if the messages have the records, which are in memory together.
+/// How many changes are read at a time if the messages have the records, which are in memory together.
 const FULL_PAGE: usize = 25;
 /// From so many failed events on, the place does not move: the feed keeps the rest.
 const MOST_RETRIES: usize = 100;
@@ -138,7 +138,7 @@ pub(super) async fn read(
         }
     }
     for mut event in fresh {
-        // Nobody was told yet that it came to be.
+        // Its creation was not sent yet.
         if noted.get(&(event.kind, event.record)) == Some(&What::Created)
             && event.what == What::Updated
         {
@@ -215,10 +215,12 @@ async fn follow(
         if batch.has_more {
             latest = seq;
         }
-        let what = match deleted {
-            true => What::Deleted,
-            false if created > from => What::Created,
-            false => What::Updated,
+        let what = if deleted {
+            What::Deleted
+        } else if created > from {
+            What::Created
+        } else {
+            What::Updated
         };
         let Some(resource) = kinds.iter().find(|of| of.kind == kind) else { continue };
         if endpoint.wants_event(what.name()) {
@@ -229,7 +231,7 @@ async fn follow(
     Ok(events)
 }
 
-/// What the messages say of the records that exist.
+/// What the messages contain about the records that exist.
 async fn contents(
     endpoint: &Endpoint,
     chosen: &[(Event, bool)],
@@ -262,7 +264,7 @@ async fn contents(
     Ok(contents)
 }
 
-/// Adds the records themselves to what messages say of them.
+/// Adds the records themselves to the messages about them.
 async fn records(
     resource: &'static Resource,
     keys: Vec<i64>,

@@ -206,7 +206,7 @@ impl<'a> Sender<'a> {
         followed.filter(|of| self.endpoint.wants_type(of.kind) && may_view(&caller, of)).collect()
     }
 
-    /// Whether the webhook may tell of an event, asked before it is sent; `None` if its user is gone.
+    /// Whether the webhook may send an event, asked each time before it does; `None` if its user is gone.
     fn may_tell(&self, event: &Event) -> Option<bool> {
         let caller = self.caller()?;
         let Some((kind, _)) = event.about() else { return Some(true) };
@@ -275,12 +275,12 @@ impl<'a> Sender<'a> {
                     continue;
                 }
             };
-            match attempt.is_accepted() {
-                // The receiver has said meanwhile that it is gone.
-                _ if health.state == State::Disabled => {}
-                true => health.succeed(),
-                false => {
-                    consequences.push(health.fail(attempt.ended, attempt.is_gone(), attempt.due))
+            // It is disabled if the receiver has answered meanwhile that it is gone.
+            if health.state != State::Disabled {
+                if attempt.is_accepted() {
+                    health.succeed();
+                } else {
+                    consequences.push(health.fail(attempt.ended, attempt.is_gone(), attempt.due));
                 }
             }
             fates[at] = Fate::Sent(attempt);

@@ -27,7 +27,7 @@ use crate::admin::visit::{Outcome, Visit};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The time before the end of a token in which it is said to expire soon.
+/// The time before the end of a token in which it is marked as expiring soon.
 pub(super) const SOON: Duration = Duration::from_secs(14 * DAY.as_secs());
 
 #[derive(Template)]

@@ -140,7 +140,7 @@ pub(super) fn entered_moment(text: &str) -> Result<Option<time::PrimitiveDateTim
     read.ok_or_else(|| format!("it must be {}", moment::EXPECTED))
 }
 
-/// A field for the end of a token, which says what it means when it is empty.
+/// A field for the end of a token, with a note on what an empty one means.
 pub(super) fn end_field(visit: &Visit, empty: Option<&str>) -> Field {
     let last = visit.site.token_lifetime().map(|longest| text::now() + longest);
     let hint = match longest_in_days(visit) {

@@ -117,7 +117,7 @@ impl Body<'_> {
 }
 
 /// A value in the kind of JSON that its shape has. What is not of this shape is sent as text, so that the API can
-/// say what is wrong with it.
+/// report what is wrong with it.
 fn written(attribute: &Attribute, text: &str, like: Option<&Value>) -> String {
     let has_number = matches!(like, Some(Value::Number(_)));
     match &attribute.shape {

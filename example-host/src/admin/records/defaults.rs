@@ -1,4 +1,4 @@
-//! What is used where a document does not say how a type is shown.
+//! How types are shown where their document leaves it open.
 
 use super::model::{Attribute, Shape};
 

@@ -138,7 +138,7 @@ impl Filling<'_> {
             (true, false) => field.optional(),
             _ => field.maybe_empty(),
         };
-        // In each row the same would be said again.
+        // Each row would repeat it.
         let field =
             if in_group { field } else { field.code(attribute.name.clone()).hint(hint(attribute)) };
         Field { fault, ..field }
@@ -192,7 +192,7 @@ impl Filling<'_> {
     }
 }
 
-/// What is said about an attribute below its label.
+/// The explanation of an attribute below its label.
 fn hint(attribute: &Attribute) -> String {
     let Attribute { description, shape, example, reference, .. } = attribute;
     let how = match shape {

@@ -172,7 +172,7 @@ impl<'d> Reader<'d> {
         (key.map(str::to_owned), attributes)
     }
 
-    /// What several records are called. Types that share a tag are told apart by what their routes do.
+    /// What several records are called. Types that share a tag are distinguished by what their routes do.
     fn title(&self, source: &Source<'_, 'd>) -> String {
         let mut tags = self.routes.document["tags"].as_array().into_iter().flatten();
         let tag = tags.find(|tag| tag["name"] == source.name.as_str());

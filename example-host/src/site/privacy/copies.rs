@@ -39,7 +39,7 @@ impl Site {
         self.copy_person(person).await.map(|(document, _)| document)
     }
 
-    /// The same, with the proof that it was recorded.
+    /// Copies what is kept of a person, and returns the proof that it was recorded.
     pub(crate) async fn copy_person(&self, person: &Person) -> Result<(String, Recorded), Error> {
         let found = self.find_person(person).await?;
         let mut parts = BTreeMap::new();

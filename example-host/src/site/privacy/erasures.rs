@@ -40,7 +40,7 @@ impl Site {
         self.erase(erasure).await.map(|done| done.everywhere)
     }
 
-    /// The same, with the proof that it was recorded.
+    /// Erases a person, and returns the proof that it was recorded.
     pub(crate) async fn erase(&self, erasure: &Erasure) -> Result<Done, Error> {
         let found = self.find_person(&erasure.person).await?;
         let erasure = self.checked(&found, erasure)?;

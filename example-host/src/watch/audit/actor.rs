@@ -128,7 +128,7 @@ impl Actor {
         }
     }
 
-    /// The same where the page shows at once what came of the form.
+    /// This actor, where the page shows at once what came of the form.
     pub(crate) fn shown(&self) -> Self {
         let request = self.request.clone().map(|request| Request { status: 200, ..request });
         Self { request, ..self.clone() }

@@ -69,8 +69,8 @@ impl Audit {
         }
     }
 
-    /// The same for what anybody can cause any number of times: in each minute at most one entry is
-    /// written for a key, with the number of those that it stands for. The key is short, and names
+    /// Queues an entry that anybody can cause any number of times: in each minute at most one is written
+    /// for a key, with the number of those that it stands for. The key is short, and names
     /// what makes two entries alike.
     pub(crate) fn note_seldom(&self, key: &str, entry: Entry) {
         if let Some(entry) = self.seldom.first(key, entry, std::time::Instant::now()) {

@@ -37,7 +37,7 @@ pub(super) fn request(resource: &Resource, form: Form) -> Value {
     let name = form.name();
     let fields = example(resource, form);
     json!({
-        // Where there is nothing to say, nothing has to be sent.
+        // A body without attributes need not be sent.
         "required": resource.fields().next().is_some(),
         "description": "The fields, or a JSON:API document with them.",
         "content": {"application/json": {

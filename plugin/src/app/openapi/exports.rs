@@ -13,7 +13,7 @@ use crate::wire::table::{CSV, NDJSON};
 /// The headers of an export beside those of every answer.
 pub(super) const HEADERS: [&str; 2] = ["Content-Disposition", "Export-Cursor"];
 
-/// What needs to be said about the route.
+/// The description of the route.
 pub(super) const DESCRIPTION: &str = "All records of one moment as one stream, which can be imported again. \
     The route also has the filters, the order and the fields[...] of the list of the type, but neither pages \
     nor include. Needs the permission store.view on the type.";

@@ -13,7 +13,7 @@ use crate::wire::importing::{
 };
 use crate::wire::table::{CSV, NDJSON};
 
-/// What needs to be said about the route.
+/// The description of the route.
 pub(super) const DESCRIPTION: &str = "Every record of the file is written as by a request of its own, and reported \
     with its line. Sending a file again is safe. Needs the permissions store.create and store.edit on the type, or \
     the one that the mode needs.";

@@ -73,11 +73,12 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     if endpoint.method == Method::Get {
         headers.push("Cache-Control");
     }
-    match shows_version(endpoint) {
-        true => headers.push("ETag"),
-        false if is_export => headers.extend(exports::HEADERS),
-        false if endpoint.method == Method::Get => headers.push("ETag.any"),
-        false => {}
+    if shows_version(endpoint) {
+        headers.push("ETag");
+    } else if is_export {
+        headers.extend(exports::HEADERS);
+    } else if endpoint.method == Method::Get {
+        headers.push("ETag.any");
     }
     if endpoint.method != Method::Get {
         headers.push("Idempotent-Replayed");

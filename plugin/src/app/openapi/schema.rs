@@ -11,7 +11,7 @@ use crate::model::field::{Field, Initial};
 use crate::model::value::{Form, Kind, decimal_text};
 use crate::wire::literal::{MAX_WORD, MAX_WORDS};
 
-/// A schema with what its values mean, before what it says about their form.
+/// A schema with what its values mean, before what their form is.
 pub fn described(mut schema: Value, meaning: &str) -> Value {
     let description = match schema["description"].as_str() {
         Some(form) => format!("{meaning} {form}"),

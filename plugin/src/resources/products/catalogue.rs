@@ -242,7 +242,7 @@ pub(super) const DEFAULT: Handle<bool> = flag("isdefault_variant").default(0).tr
 pub(crate) const RESTRICTED: Handle<bool> = flag("quantity_restriction").default(0).truth();
 pub(crate) const MIN_SALE: Handle<Money> = quantity("min_sale_qty").nullable().units();
 pub(crate) const MAX_SALE: Handle<Money> = quantity("max_sale_qty").nullable().units();
-/// Whether orders may take more than there is: 0 never, 1 yes, 2 yes and the customer is told.
+/// Whether orders may take more than there is: 0 never, 1 yes, 2 yes, and the customer is informed.
 pub(crate) const ALLOW_BACKORDER: Handle<i64> = int("allow_backorder").between(0, 2).number();
 /// What the variants of one product differ by.
 pub(crate) const OPTIONS: Field = json("options").required();

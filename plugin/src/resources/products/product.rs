@@ -24,7 +24,7 @@ pub(crate) const SERVICE: Service = Service {
 };
 
 /// What `POST /products` does between the body and the answer: inserts the product, whose master variant the
-/// database adds, and the variants in the body, of which the first has the stock unless they say otherwise.
+/// database adds, and the variants in the body, of which the first has the stock unless they have their own.
 async fn create(draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> {
     let mut variants = std::mem::take(&mut draft.children);
     if !variants.is_empty() {

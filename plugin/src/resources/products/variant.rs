@@ -100,7 +100,7 @@ async fn add(product: &Record, draft: &mut Draft, write: &mut Write<'_>) -> Resu
 }
 
 /// Fills in what a new variant omits, for a product with this price. Returns its quantity, which is `stock`
-/// unless the body says otherwise.
+/// unless the body has others.
 pub(super) fn complete(draft: &mut Draft, price: Money, stock: i64) -> Result<i64, Error> {
     let follows = match (draft.get(&FOLLOWS)?, draft.get(&VARIANT_PRICE)?) {
         (Some(follows), _) => follows,

@@ -267,7 +267,7 @@ fn revised(event: Event) -> String {
     }
 }
 
-/// The same for changed parts of these rows.
+/// The statements that revise the days of rows whose parts have changed.
 fn revised_for_parts(event: Event) -> String {
     let days = &DAY_REVISIONS;
     let whole = days.parts.1;

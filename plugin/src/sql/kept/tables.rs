@@ -1,4 +1,4 @@
-//! The statements that create the tables of kept numbers. They say nothing about recounts, whose tables
+//! The statements that create the tables of kept numbers. Recounts are not in them, because their tables
 //! are in the migrations.
 
 use super::layout::listed;

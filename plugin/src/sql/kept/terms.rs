@@ -34,7 +34,7 @@ pub struct Terms {
     pub(super) given: fn(&str) -> String,
     /// The suffix of the definition of a table.
     pub(super) table_end: &'static str,
-    /// The same for a table of few rows, or one whose rows have numeric keys.
+    /// The suffix for a table of few rows, or one whose rows have numeric keys.
     pub(super) plain_end: &'static str,
     /// The declaration of the type of a column.
     pub(super) room: fn(ColumnType) -> String,

@@ -116,7 +116,7 @@ async fn render(
     let heading = format!("{}: {}", showing::label(record, at.kind), action.title);
     let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
-    // What was entered is about the version that the form showed, unless the user is told of a later one.
+    // What was entered is about the version that the form showed, unless the page shows a later one.
     let version = match at.visit.form.given(VERSION) {
         Some(version) if !faults.has_code("version_mismatch") => version.to_owned(),
         _ => version(at, action, record).await?,

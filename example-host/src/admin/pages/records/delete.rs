@@ -1,4 +1,4 @@
-//! Deleting a record, after a question that says what goes with it.
+//! Deleting a record, after a question that lists what goes with it.
 
 use askama::Template;
 
