@@ -96,7 +96,7 @@ pub struct Walk {
 }
 
 /// An answer.
-struct Told {
+struct Reply {
     status: u16,
     document: Value,
 }
@@ -133,13 +133,13 @@ impl Walk {
                 Some((parent, segment)) => format!("/{parent}/{id}/{segment}"),
                 None => format!("/{kind}/{id}"),
             };
-            let told = self.ask(Method::Get, &path, Value::Null).await;
+            let reply = self.ask(Method::Get, &path, Value::Null).await;
             let key = id.parse().unwrap();
             let Some(known) = self.records.get(&kind, key) else {
-                assert_eq!(told.status, 404, "{path} is gone: {}", told.document);
+                assert_eq!(reply.status, 404, "{path} is gone: {}", reply.document);
                 continue;
             };
-            let read = &told.document["data"];
+            let read = &reply.document["data"];
             assert_eq!(read["attributes"], json!(self.records.attributes(resource, key)), "{path}");
             assert_eq!(read["meta"], known["meta"], "{path}");
             self.check_sums(&kind, key);
@@ -186,12 +186,12 @@ impl Walk {
         let Some(resource) = some_type(rng) else { return };
         let Some(draft) = Draft::of_a_new(resource, &self.records, rng) else { return };
         let body = draft.body(rng);
-        let told = self.ask(Method::Post, &format!("/{}", resource.kind), body).await;
-        self.created(resource, &draft, &told).await;
+        let reply = self.ask(Method::Post, &format!("/{}", resource.kind), body).await;
+        self.created(resource, &draft, &reply).await;
     }
 
     /// Compares the answer to a new record with its body.
-    async fn created(&mut self, resource: &'static Resource, draft: &Draft, told: &Told) {
+    async fn created(&mut self, resource: &'static Resource, draft: &Draft, reply: &Reply) {
         // A stock record has the key of its product.
         let key = draft.sent.get(resource.key).and_then(Value::as_i64);
         let mut values = draft.values();
@@ -200,13 +200,13 @@ impl Walk {
         }
         let doubled = self.records.is_duplicate(resource, key, &values);
         let dangles = self.records.dangles(resource, None, |field| draft.given(field).cloned());
-        if told.status != 201 {
+        if reply.status != 201 {
             let stocked = resource.kind == "inventory";
             let parts = draft.sent.contains_key("variants") || resource.kind == "variants";
-            return self.was_refused(told, dangles, doubled || stocked || parts).await;
+            return self.was_refused(reply, dangles, doubled || stocked || parts).await;
         }
-        assert!(!dangles && !doubled, "{}", told.document);
-        let data = &told.document["data"];
+        assert!(!dangles && !doubled, "{}", reply.document);
+        let data = &reply.document["data"];
         let key = data["id"].as_str().unwrap().parse().unwrap();
         self.records.hidden.insert(name(resource.kind, key), draft.hidden());
         self.follow(resource, key, data).await;
@@ -239,18 +239,18 @@ impl Walk {
             .get(resource.kind, key)
             .map(|known| known["meta"]["version"].as_i64().unwrap());
         let body = draft.body(rng);
-        let told = self.ask(Method::Patch, &format!("/{}/{key}", resource.kind), body).await;
+        let reply = self.ask(Method::Patch, &format!("/{}/{key}", resource.kind), body).await;
         let mut after = before.clone();
         after.extend(draft.values());
         let doubled = self.records.is_duplicate(resource, Some(key), &after);
         let dangles =
             self.records.dangles(resource, Some(key), |field| draft.given(field).cloned());
-        if told.status != 200 {
+        if reply.status != 200 {
             let ruled = ["variants", "categories"].contains(&resource.kind);
-            return self.was_refused(&told, dangles, doubled || ruled).await;
+            return self.was_refused(&reply, dangles, doubled || ruled).await;
         }
-        assert!(!dangles && !doubled, "{}", told.document);
-        let data = &told.document["data"];
+        assert!(!dangles && !doubled, "{}", reply.document);
+        let data = &reply.document["data"];
         let hidden = self.records.hidden.entry(name(resource.kind, key)).or_default();
         hidden.extend(draft.hidden());
         self.follow(resource, key, data).await;
@@ -277,14 +277,14 @@ impl Walk {
         let Some(key) = self.records.any(resource.kind, rng) else { return };
         // The stock record alone goes, and the row remains.
         let bound = resource.kind != "inventory" && self.records.is_referred_to(resource.kind, key);
-        let told =
+        let reply =
             self.ask(Method::Delete, &format!("/{}/{key}", resource.kind), Value::Null).await;
-        if told.status == 422 {
-            let code = &told.document["errors"][0]["code"];
-            assert!(code == "refused" || code == "referenced" && bound, "{}", told.document);
+        if reply.status == 422 {
+            let code = &reply.document["errors"][0]["code"];
+            assert!(code == "refused" || code == "referenced" && bound, "{}", reply.document);
             return self.nothing_changed().await;
         }
-        assert_eq!(told.status, 204, "{}", told.document);
+        assert_eq!(reply.status, 204, "{}", reply.document);
         assert!(!bound, "{} {key} is referred to", resource.kind);
         self.catch_up().await;
         self.records.hidden.remove(&name(resource.kind, key));
@@ -309,16 +309,16 @@ impl Walk {
 
     async fn list(&mut self, rng: &mut Rng) {
         let Some(query) = Query::random(&self.records, rng) else { return };
-        let told = self.ask(Method::Get, &query.path, Value::Null).await;
-        assert_eq!(told.status, 200, "{}: {}", query.path, told.document);
+        let reply = self.ask(Method::Get, &query.path, Value::Null).await;
+        assert_eq!(reply.status, 200, "{}: {}", query.path, reply.document);
         let (data, total, included) = query.answer(&self.records);
-        let read = told.document["data"].as_array().unwrap().iter();
+        let read = reply.document["data"].as_array().unwrap().iter();
         let read: Vec<Value> = read
             .map(|of| json!({"id": of["id"], "attributes": of["attributes"], "version": of["meta"]["version"]}))
             .collect();
         assert_eq!(read, data, "{}", query.path);
-        assert_eq!(told.document["meta"]["total"], total, "{}", query.path);
-        let beside = told.document["included"].as_array().into_iter().flatten();
+        assert_eq!(reply.document["meta"]["total"], total, "{}", query.path);
+        let beside = reply.document["included"].as_array().into_iter().flatten();
         let beside: BTreeSet<_> = beside
             .map(|of| {
                 let (kind, id) = (of["type"].as_str().unwrap(), of["id"].as_str().unwrap());
@@ -350,8 +350,8 @@ impl Walk {
         };
         let Some(draft) = Draft::of_a_variant(&names, &self.records, rng) else { return };
         let body = draft.body(rng);
-        let told = self.ask(Method::Post, &format!("/products/{product}/variants"), body).await;
-        self.created(REGISTRY.find("variants").unwrap(), &draft, &told).await;
+        let reply = self.ask(Method::Post, &format!("/products/{product}/variants"), body).await;
+        self.created(REGISTRY.find("variants").unwrap(), &draft, &reply).await;
     }
 
     async fn adjust(&mut self, rng: &mut Rng) {
@@ -365,22 +365,22 @@ impl Walk {
             None => self.records.value("products", product, "quantity"),
         };
         let whole = self.records.value("products", product, "quantity").as_i64().unwrap();
-        let told = self.ask(Method::Post, &format!("/inventory/{product}/adjust"), body).await;
+        let reply = self.ask(Method::Post, &format!("/inventory/{product}/adjust"), body).await;
         if self.records.get("inventory", product).is_none() {
-            assert_eq!(told.status, 404, "{}", told.document);
+            assert_eq!(reply.status, 404, "{}", reply.document);
         } else if variant.is_none() && !variants.is_empty() {
-            assert_eq!(told.document["errors"][0]["code"], "variant_required", "{}", told.document);
+            assert_eq!(reply.document["errors"][0]["code"], "variant_required", "{}", reply.document);
         } else if before.as_i64().unwrap() + delta < 0 {
             assert_eq!(
-                told.document["errors"][0]["code"], "insufficient_stock",
+                reply.document["errors"][0]["code"], "insufficient_stock",
                 "{}",
-                told.document
+                reply.document
             );
         } else {
-            assert_eq!(told.status, 200, "{}", told.document);
-            assert_eq!(told.document["data"]["attributes"]["quantity"], whole + delta);
+            assert_eq!(reply.status, 200, "{}", reply.document);
+            assert_eq!(reply.document["data"]["attributes"]["quantity"], whole + delta);
             let resource = REGISTRY.find("inventory").unwrap();
-            return self.follow(resource, product, &told.document["data"]).await;
+            return self.follow(resource, product, &reply.document["data"]).await;
         }
         self.nothing_changed().await;
     }
@@ -389,10 +389,10 @@ impl Walk {
         let Some(voucher) = self.records.any("vouchers", rng) else { return };
         let adjustment = rng.choice(["credit", "debit", "correction"]);
         let body = json!({"adjustment_type": adjustment, "amount": format!("{}.5", rng.u8(..30)), "reason": "x"});
-        let told = self.ask(Method::Post, &format!("/vouchers/{voucher}/adjust"), body).await;
-        match told.status {
+        let reply = self.ask(Method::Post, &format!("/vouchers/{voucher}/adjust"), body).await;
+        match reply.status {
             200 | 201 => self.catch_up().await,
-            _ => self.was_refused(&told, false, false).await,
+            _ => self.was_refused(&reply, false, false).await,
         }
     }
 
@@ -401,11 +401,11 @@ impl Walk {
             (self.records.any("orders", rng), self.records.any("orderstatuses", rng));
         let (Some(order), Some(status)) = (order, status) else { return };
         let body = json!({"order_state_id": status, "comment": samples::word(rng)});
-        let told = self.ask(Method::Post, &format!("/orders/{order}/history"), body).await;
-        if told.status != 201 {
-            return self.was_refused(&told, false, false).await;
+        let reply = self.ask(Method::Post, &format!("/orders/{order}/history"), body).await;
+        if reply.status != 201 {
+            return self.was_refused(&reply, false, false).await;
         }
-        let entry = &told.document["data"];
+        let entry = &reply.document["data"];
         let key = entry["id"].as_str().unwrap().parse().unwrap();
         self.follow(REGISTRY.find("orderhistories").unwrap(), key, entry).await;
         assert_eq!(self.records.value("orders", order, "order_state_id"), status);
@@ -423,14 +423,14 @@ impl Walk {
             }
             None => json!({"carrier": "Post"}),
         };
-        let told = self.ask(Method::Post, &format!("/orders/{order}/shipments"), body).await;
-        match told.status {
+        let reply = self.ask(Method::Post, &format!("/orders/{order}/shipments"), body).await;
+        match reply.status {
             201 => self.catch_up().await,
             _ => {
                 assert_eq!(
-                    told.document["errors"][0]["code"], "over_fulfilled",
+                    reply.document["errors"][0]["code"], "over_fulfilled",
                     "{}",
-                    told.document
+                    reply.document
                 );
                 self.nothing_changed().await;
             }
@@ -462,8 +462,8 @@ impl Walk {
     }
 
     /// A refusal needs a reason, and changes nothing.
-    async fn was_refused(&mut self, told: &Told, missing: bool, doubled: bool) {
-        let Told { status, document } = told;
+    async fn was_refused(&mut self, reply: &Reply, missing: bool, doubled: bool) {
+        let Reply { status, document } = reply;
         assert_eq!(*status, 422, "{document}");
         for error in document["errors"].as_array().unwrap() {
             let (code, detail) =
@@ -485,15 +485,15 @@ impl Walk {
         assert!(seen.is_empty(), "a refusal has changed {seen:?}");
     }
 
-    async fn ask(&mut self, method: Method, path: &str, body: Value) -> Told {
+    async fn ask(&mut self, method: Method, path: &str, body: Value) -> Reply {
         self.sent += 1;
         let text = if body.is_null() { String::new() } else { body.to_string() };
         let answer = self.store.ask(method, path, body).await;
-        let told = String::from_utf8_lossy(answer.body()).into_owned();
+        let reply = String::from_utf8_lossy(answer.body()).into_owned();
         let status = answer.status();
-        writeln!(self.transcript, "{method:?} {path} {text}\n{status} {}", without_now(&told))
+        writeln!(self.transcript, "{method:?} {path} {text}\n{status} {}", without_now(&reply))
             .unwrap();
-        Told { status, document: serde_json::from_str(&told).unwrap_or_default() }
+        Reply { status, document: serde_json::from_str(&reply).unwrap_or_default() }
     }
 }
 
