@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use sqlx::mysql::MySqlPool;
 use sqlx::pool::PoolOptions;
 use sqlx::postgres::{PgPool, PgPoolOptions};
@@ -188,7 +189,15 @@ impl Database {
         }
     }
 
+    /// A connection for such statements.
     async fn connect(&self, access: Access) -> Result<Connection, sqlx::Error> {
+        // In a box, because it is several KiB in each future that may look something up, and most of them find what
+        // they need in memory.
+        let connecting: BoxFuture<'_, _> = Box::pin(self.acquire(access));
+        connecting.await
+    }
+
+    async fn acquire(&self, access: Access) -> Result<Connection, sqlx::Error> {
         let (raw, cancel) = match self {
             Self::Sqlite { writer, readers } => {
                 let pool = match access {

@@ -1,10 +1,9 @@
 //! Conditional reads: the answer to a read has an `ETag` of its content, and a client that sends
 //! the tag gets a 304 if the content is the same.
 
-use std::hash::{DefaultHasher, Hasher};
-
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use twox_hash::XxHash3_64;
 
 /// The tags that a client sent; empty unless the request is a read.
 #[derive(Debug, Default)]
@@ -34,10 +33,9 @@ impl Conditional {
             return Some(tag.clone());
         }
         // Different contents get the same tag only if a 64-bit hash and the length are equal.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(body);
+        let hash = XxHash3_64::oneshot(body);
         // The tag is weak, because the same content may be sent compressed or not.
-        HeaderValue::try_from(format!("W/\"{:x}-{:x}\"", body.len(), hasher.finish())).ok()
+        HeaderValue::try_from(format!("W/\"{:x}-{hash:x}\"", body.len())).ok()
     }
 
     /// Adds the tag to an answer, and removes the body if the client has the content.

@@ -1,7 +1,6 @@
 //! SQL text with its bound values, and how it is built. Independent of resources.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use super::dialect::{Dialect, Limits};
 use crate::model::value::{Kind, Value};
@@ -94,10 +93,11 @@ impl<'a> Builder<'a> {
         self.text.push('?');
     }
 
-    /// The name of a column of the result. Many of them are written for each request.
+    /// The name of a column of the result. Many of them are written for each request, without the machinery of
+    /// formats.
     pub(super) fn cell(&mut self, position: usize) {
-        // Nothing fails while a string is written.
-        let _ = write!(self.text, "c{position}");
+        self.text.push('c');
+        self.text.push_str(itoa::Buffer::new().format(position));
     }
 
     /// Values with commas between them, the last one repeated: lists of different lengths then

@@ -369,7 +369,11 @@ impl Walk {
         if self.records.get("inventory", product).is_none() {
             assert_eq!(reply.status, 404, "{}", reply.document);
         } else if variant.is_none() && !variants.is_empty() {
-            assert_eq!(reply.document["errors"][0]["code"], "variant_required", "{}", reply.document);
+            assert_eq!(
+                reply.document["errors"][0]["code"], "variant_required",
+                "{}",
+                reply.document
+            );
         } else if before.as_i64().unwrap() + delta < 0 {
             assert_eq!(
                 reply.document["errors"][0]["code"], "insufficient_stock",
