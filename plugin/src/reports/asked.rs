@@ -8,9 +8,9 @@ use crate::error::Error;
 use crate::model::field::{Field, choice, moment as moment_field};
 use crate::model::moment;
 use crate::model::parameters::Parameters;
-use crate::model::resource::{Filter, Resource, date_from, date_to, equals};
+use crate::model::resource::{Filter, Report, Resource, date_from, date_to, equals};
 use crate::model::value::Value;
-use crate::wire::document;
+use crate::wire::document::{self, Row};
 use crate::wire::request::{Listing, Scope};
 
 /// The parameters that every report has. A report without fields cannot be ordered.
@@ -100,16 +100,17 @@ impl Asked {
         ("range", json!({"date_from": from.to_string(), "date_to": to.to_string()}))
     }
 
-    /// The document: rows with their ids, their total number, and further members of `meta`.
+    /// The document of a report: rows, their total number, and further members of `meta`.
     pub(super) fn document(
         &self,
-        rows: &[(String, Map<String, Json>)],
+        of: &Report,
+        rows: &[Row<'_>],
         total: i64,
         beside: Vec<(&'static str, Json)>,
     ) -> Result<Vec<u8>, Error> {
         let beside: Map<String, Json> =
             beside.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let place = (&*self.path, self.limit);
-        document::computed("reports", rows, total, &self.listing, place, &beside)
+        document::computed(("reports", of.row), rows, total, &self.listing, place, &beside)
     }
 }

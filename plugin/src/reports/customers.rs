@@ -205,7 +205,7 @@ pub(crate) async fn show(
         };
         let name = format!("{first} {last}").trim().to_owned();
         let moment = |moment| Cell::Text(moment::render(moment).into());
-        let cells = [
+        let cells = vec![
             Cell::Int(user),
             word(email),
             Cell::Text(name.into()),
@@ -216,7 +216,7 @@ pub(crate) async fn show(
             moment(first_on),
             moment(last_on),
         ];
-        rows.push((id, attributes(REPORT.row, &cells)?));
+        rows.push((id, cells));
     }
     let mut totals: Vec<Map<String, Json>> = Vec::new();
     for (customers, total) in &spent.totals {
@@ -224,5 +224,5 @@ pub(crate) async fn show(
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }
-    asked.document(&rows, spent.total, vec![asked.range(), ("totals", totals.into())])
+    asked.document(&REPORT, &rows, spent.total, vec![asked.range(), ("totals", totals.into())])
 }

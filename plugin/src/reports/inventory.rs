@@ -1,8 +1,6 @@
 //! The stock of each product, and of each variant of one that has it in these; the lowest first. Independent of
 //! days.
 
-use serde_json::{Map, Value as Member};
-
 use super::amounts::amount;
 use super::asked::{ASKED, Asked};
 use crate::error::Error;
@@ -83,7 +81,7 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
     let sums = transaction.rows(Rows::<Held>::select(TOTALS, binds)).await?;
     transaction.end();
 
-    let mut rows: Vec<(String, Map<String, Member>)> = Vec::new();
+    let mut rows = Vec::new();
     for of in held {
         let InStock { product, variant, quantity, notify, .. } = of;
         let pieces = i128::from(quantity);
@@ -107,7 +105,7 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
             name = options::named(&name, &options)?;
         }
         let optional = |number: Option<i64>| number.map_or(Cell::Null, Cell::Int);
-        let cells = [
+        let cells = vec![
             Cell::Int(product),
             optional(variant),
             Cell::Text(of.sku.into()),
@@ -117,7 +115,7 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
             Cell::Text(status.into()),
             amount(pieces * i128::from(of.price.0)),
         ];
-        rows.push((id, attributes(REPORT.row, &cells)?));
+        rows.push((id, cells));
     }
 
     let mut counts = [0; STATUSES.len()];
@@ -137,5 +135,5 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
     let counts = counts.map(Cell::Int);
     let cells = [&counts[..], &[Cell::Int(units), amount(value)]].concat();
     let totals = attributes(REPORT.totals, &cells)?;
-    asked.document(&rows, total, vec![("totals", totals.into())])
+    asked.document(&REPORT, &rows, total, vec![("totals", totals.into())])
 }

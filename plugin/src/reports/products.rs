@@ -249,7 +249,7 @@ pub(crate) async fn show(
             Of::Product(Some(product)) => (Cell::Int(product), product.to_string()),
             _ => (Cell::Null, "none".to_owned()),
         };
-        let cells = [
+        let cells = vec![
             product,
             word(sku),
             word(name),
@@ -263,7 +263,7 @@ pub(crate) async fn show(
             amount(refunded),
         ];
         let id = format!("products-{key}-{}", sold.currency);
-        rows.push((id, attributes(REPORT.row, &cells)?));
+        rows.push((id, cells));
     }
     let mut totals: Vec<Map<String, Json>> = Vec::new();
     for (_, total) in &sold.totals {
@@ -277,5 +277,5 @@ pub(crate) async fn show(
         let cells = [&[word(&total.currency)], &sums[..]].concat();
         totals.push(attributes(REPORT.totals, &cells)?);
     }
-    asked.document(&rows, sold.total, vec![asked.range(), ("totals", totals.into())])
+    asked.document(&REPORT, &rows, sold.total, vec![asked.range(), ("totals", totals.into())])
 }

@@ -139,13 +139,13 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
         let sums = sums_of(&period.sums, currency).cells(currency);
         let cells: Vec<Cell<'_>> = days.into_iter().chain(sums).collect();
         let id = format!("sales-{unit}-{from}-{currency}");
-        rows.push((id, attributes(REPORT.row, &cells)?));
+        rows.push((id, cells));
     }
     let totals = totals(&sales.total, &sales.made, &currencies)?;
     // Currencies of this range that did not occur in the preceding one are shown there, too.
     let previous = self::totals(&sales.before, &sales.made_before, &currencies)?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
-    asked.document(&rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
+    asked.document(&REPORT, &rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
 }
 
 /// What was sold in a range.

@@ -227,11 +227,11 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         let masked = Cell::Text(masked(voucher.need(&CODE)?).into());
         let status = Cell::Text(status(&voucher)?.into());
         let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);
-        records.push((voucher.key().to_string(), document::attributes(SHOWN, &shown)?));
+        records.push((voucher.key().to_string(), shown.to_vec()));
     }
     let (total, place) = (cells.total(), (call.request.path(), call.limit));
     let beside = serde_json::Map::new();
-    let body = document::computed("vouchers", &records, total, &listing, place, &beside)?;
+    let body = document::computed(("vouchers", SHOWN), &records, total, &listing, place, &beside)?;
     Ok(answer::document(200, call.send(body)?))
 }
 

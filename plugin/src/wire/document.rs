@@ -11,7 +11,7 @@ use super::included::{Beside, Included};
 use super::layout::{Layout, Layouts};
 use super::limited::Limited;
 use super::literal;
-use super::object::{LinkBase, Object, OnlyMember, Own, record_path};
+use super::object::{Attribute, LinkBase, Object, OnlyMember, Own, record_path};
 use super::request::{AFTER, LIMIT, Listing, OFFSET};
 use super::view::View;
 use crate::error::{Error, Fault, Named};
@@ -187,15 +187,17 @@ pub fn given(kind: &str, id: &str, attributes: &RawValue, own: &str) -> Result<V
     write(&Document { links: Own { own }, data }, 512 + attributes.get().len(), usize::MAX)
 }
 
-/// The document of a list whose records have no table: each is an id and its attributes, of which
-/// the chosen ones are shown. It has the path of the request and this limit. The values in `beside` become
-/// part of `meta`.
+/// A record without a table: its id, and a cell for each of its fields.
+pub type Row<'a> = (String, Vec<Cell<'a>>);
+
+/// The document of a list whose records have no table, but these fields, of which the chosen ones are shown. It has
+/// the path of the request and this limit. The values in `beside` become part of `meta`.
 ///
 /// # Errors
-/// When an attribute cannot be written.
+/// When a cell cannot be written as its field's kind.
 pub fn computed(
-    kind: &str,
-    records: &[(String, Map<String, serde_json::Value>)],
+    (kind, fields): (&str, &[Field]),
+    records: &[Row<'_>],
     total: i64,
     listing: &Listing,
     (path, limit): (&str, usize),
@@ -205,7 +207,7 @@ pub fn computed(
     struct Record<'a> {
         r#type: &'a str,
         id: &'a str,
-        attributes: Chosen<'a>,
+        attributes: Cells<'a>,
     }
     #[derive(serde::Serialize)]
     struct All<'a> {
@@ -221,8 +223,8 @@ pub fn computed(
         meta: All<'a>,
     }
     let only = listing.attributes.as_deref();
-    let data = records.iter().map(|(id, attributes)| {
-        let attributes = Chosen { attributes, only };
+    let data = records.iter().map(|(id, cells)| {
+        let attributes = Cells { fields, cells, only };
         Record { r#type: kind, id, attributes }
     });
     let document = Document {
@@ -467,6 +469,23 @@ impl Serialize for Chosen<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let shown = |name: &String| self.only.is_none_or(|only| only.contains(&name.as_str()));
         serializer.collect_map(self.attributes.iter().filter(|(name, _)| shown(name)))
+    }
+}
+
+/// The attributes of a record without a table that are cells; all of them unless `only` names some.
+struct Cells<'a> {
+    fields: &'a [Field],
+    cells: &'a [Cell<'a>],
+    only: Option<&'a [&'a str]>,
+}
+
+impl Serialize for Cells<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = |name: &str| self.only.is_none_or(|only| only.contains(&name));
+        let cells = self.fields.iter().zip(self.cells).filter(|(field, _)| shown(field.name));
+        serializer.collect_map(
+            cells.map(|(field, cell)| (field.name, Attribute { kind: field.kind, cell })),
+        )
     }
 }
 

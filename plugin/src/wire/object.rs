@@ -131,9 +131,10 @@ impl Serialize for Attributes<'_> {
     }
 }
 
-struct Attribute<'a> {
-    kind: Kind,
-    cell: &'a Cell<'a>,
+/// The value of an attribute, written as its kind.
+pub(super) struct Attribute<'a> {
+    pub(super) kind: Kind,
+    pub(super) cell: &'a Cell<'a>,
 }
 
 impl Serialize for Attribute<'_> {
