@@ -508,3 +508,19 @@ async fn an_extension_that_is_not_loaded_is_named() {
     let copy: Value = serde_json::from_str(&copy).unwrap();
     assert_eq!(copy["unknown"], json!(["contacts", "greeter"]));
 }
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "it adds a link to the file of the database")]
+async fn a_restored_backup_has_no_link_that_was_used_since() {
+    let place = place();
+    add_person(&place, "Manager").await;
+    let link = "INSERT INTO host_password_links (hash, user_id, kind, ends_on) \
+        SELECT randomblob(32), id, 'invitation', '2999-01-31T12:00:00' FROM host_users RETURNING kind";
+    assert_eq!(place.database.texts_at(&place.site_url(), link).await, ["invitation"]);
+    let printed = place.run("backup backups").await;
+    let target = Database::new().await;
+    let restore = place.call("restore").word(place.path(printed.trim()));
+    restore.env("DATABASE_URL", target.url()).finish().await.succeeds();
+    assert_eq!(target.texts("SELECT kind FROM host_password_links").await, [""; 0]);
+    assert_eq!(target.texts("SELECT username FROM host_users").await, ["Quinx"]);
+}
