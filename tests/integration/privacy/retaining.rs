@@ -2,58 +2,18 @@
 
 use std::sync::{Arc, Mutex};
 
-use host_interface::{
-    Error, Host, HostHandle, LogRecord, Mail, Method, TrailEntry, User, UserQuery,
-};
+use host_interface::{HostHandle, Method, TrailEntry};
 use plugin::privacy::{Group, Retained, retain};
 use serde_json::{Value, json};
 
-use crate::support::bare::Bare;
+use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
-use crate::support::permissive::PermissiveHost;
-
-/// A host whose site has set these parameters, with the entries of its trail.
-struct Retaining {
-    set: Value,
-    trail: Arc<Mutex<Vec<TrailEntry>>>,
-}
-
-impl Host for Retaining {
-    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
-        let UserQuery::Id(id) = query else { return Ok(None) };
-        Ok(Some(User::new(id, "ada", "Ada", "ada@example.com")))
-    }
-
-    fn parameters(&self) -> String {
-        let mut all: Value = serde_json::from_str(&PermissiveHost.parameters()).unwrap();
-        let set = self.set.as_object().unwrap().clone();
-        all.as_object_mut().unwrap().extend(set);
-        all.to_string()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        1
-    }
-
-    async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
-        Ok(())
-    }
-
-    async fn record(self: Arc<Self>, entry: TrailEntry) -> Result<(), Error> {
-        self.trail.lock().unwrap().push(entry);
-        Ok(())
-    }
-
-    fn log(&self, record: &LogRecord<'_>) {
-        PermissiveHost.log(record);
-    }
-}
 
 /// A store of a site that has set these parameters, with orders of six years ago and of today, closed and open, and
 /// with customers. Returns also the entries of the trail.
 async fn open(set: Value) -> (Bare, Arc<Mutex<Vec<TrailEntry>>>) {
-    let trail = Arc::<Mutex<Vec<TrailEntry>>>::default();
-    let host = Retaining { set, trail: Arc::clone(&trail) };
+    let host = Directory { set, ..Directory::default() };
+    let trail = Arc::clone(&host.trail);
     let store = Bare::of(Engine::of_this_run(), HostHandle::new(host)).await;
     let post = async |path: &str, body: Value| {
         let answer = store.ask(Method::Post, path, body).await;
