@@ -20,16 +20,6 @@ impl Host for PermissiveHost {
         Ok(())
     }
 
-    fn parameters(&self) -> String {
-        let declared = plugin::model::parameters::declared();
-        let defaults = declared.into_iter().map(|parameter| (parameter.name, parameter.default));
-        serde_json::Value::Object(defaults.collect()).to_string()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        1
-    }
-
     fn log(&self, record: &LogRecord<'_>) {
         eprintln!("{}: {} {}", record.target(), record.message(), record.fields());
     }

@@ -35,6 +35,9 @@ pub struct Command {
     /// given by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operand: Option<String>,
+    /// The option, a flag, with which it changes nothing, and reports what it would do. Nothing is recorded then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<String>,
     /// The columns of the table that it reports; none if it reports no table.
     #[serde(default)]
     pub columns: Vec<String>,
@@ -59,6 +62,7 @@ impl Command {
             help: help.into(),
             options: Vec::new(),
             operand: None,
+            dry_run: None,
             columns: Vec::new(),
             recorded: None,
             recorded_at_end: None,
@@ -75,6 +79,12 @@ impl Command {
     /// Has one of the options given by its value alone.
     pub fn operand(mut self, option: impl Into<String>) -> Self {
         self.operand = Some(option.into());
+        self
+    }
+
+    /// Names the flag among the options with which it changes nothing.
+    pub fn dry_run(mut self, option: impl Into<String>) -> Self {
+        self.dry_run = Some(option.into());
         self
     }
 

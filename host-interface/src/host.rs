@@ -137,12 +137,14 @@ pub trait Host: Send + Sync + 'static {
 
     /// Everything that the site keeps about a person, as the text of one JSON object: the host's own part and that of
     /// each extension with a map of personal data, the calling one included. Who may ask is decided by the
-    /// plugin, by the permission of its [map](crate::Privacy).
+    /// plugin, by the permission of its [map](crate::Privacy). It leaves an entry in the audit trail, with the user who
+    /// asks, 0 for nobody.
     fn export_person(
         self: Arc<Self>,
         person: Person,
+        by: i64,
     ) -> impl Future<Output = Result<String, Error>> + Send {
-        let _ = person;
+        let _ = (person, by);
         async { Err(Error::Unsupported("this host does not copy a person's data".to_owned())) }
     }
 
@@ -298,12 +300,12 @@ impl HostHandle {
 
     /// Everything that the site keeps about a person, as the text of one JSON object, from the host and all
     /// extensions with a map of personal data. The plugin has to check before that the caller has the permission
-    /// that its [map](crate::Privacy) names.
+    /// that its [map](crate::Privacy) names. `by` is the user who asks, for the audit trail; 0 for nobody.
     ///
     /// # Errors
     /// When something could not be read, and [`Error::Unsupported`] when the host knows nothing of it.
-    pub async fn export_person(&self, person: &Person) -> Result<String, Error> {
-        self.call(name::EXPORT_PERSON, person).await
+    pub async fn export_person(&self, person: &Person, by: i64) -> Result<String, Error> {
+        self.call(name::EXPORT_PERSON, &Copying { person: Cow::Borrowed(person), by }).await
     }
 
     /// Has the host remove what the site keeps about a person, the calling plugin's part included: the host calls
@@ -424,6 +426,13 @@ struct Scoped<'a> {
     asset: Cow<'a, str>,
 }
 
+/// The input of [`Host::export_person`].
+#[derive(Serialize, Deserialize)]
+struct Copying<'a> {
+    person: Cow<'a, Person>,
+    by: i64,
+}
+
 /// A caller with the scopes of a token that is not there.
 struct Within {
     caller: Caller,
@@ -493,7 +502,9 @@ impl<H: Host> RawHost for Guarded<H> {
             name::SEND_MAIL => answer(&input, |mail| host.send_mail(mail)),
             name::DELIVER => answer(&input, |delivery| host.deliver(delivery)),
             name::RECORD => answer(&input, |entry| host.record(entry)),
-            name::EXPORT_PERSON => answer(&input, |person| host.export_person(person)),
+            name::EXPORT_PERSON => {
+                answer(&input, |Copying { person, by }| host.export_person(person.into_owned(), by))
+            }
             name::ERASE_PERSON => answer(&input, |erasure| host.erase_person(erasure)),
             name::ERASE_AGAIN => answer(&input, |(): ()| host.erase_again()),
             other => failed(Error::Unsupported(format!("the host has no call {other:?}"))),

@@ -16,6 +16,10 @@ pub struct Privacy {
     /// The places, in the order in which people are to read them.
     #[serde(default)]
     pub places: Vec<PersonalData>,
+    /// The plugin's [command](crate::Command) that removes what is kept no longer. If it has a
+    /// [`dry_run`](crate::Command::dry_run), a host may show what would be removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<String>,
 }
 
 /// One place where a plugin keeps data of persons.
@@ -102,7 +106,13 @@ pub struct ErasedEverywhere {
 impl Privacy {
     /// A map that users with this permission may use.
     pub fn new(action: impl Into<String>, asset: impl Into<String>) -> Self {
-        Self { action: action.into(), asset: asset.into(), places: Vec::new() }
+        Self { action: action.into(), asset: asset.into(), places: Vec::new(), retention: None }
+    }
+
+    /// Names the command that removes what is kept no longer.
+    pub fn retention(mut self, command: impl Into<String>) -> Self {
+        self.retention = Some(command.into());
+        self
     }
 
     /// Adds places.

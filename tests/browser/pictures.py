@@ -48,6 +48,12 @@ PICTURES = [
     ("product-faulty-desk-light", f"{RECORDS}/products/7/edit", WRONG, "Save"),
     ("search-desk-light", "/search?q=heron", {}, None),
     ("search-phone-dark", "/search?q=heron", {}, None),
+    ("second-factor-desk-light", "/account/second-factor", {}, None),
+    ("second-factor-phone-dark", "/account/second-factor", {}, None),
+    ("privacy-found-desk-light", "/privacy", {"email": "customer7@example.com"}, "Find"),
+    ("privacy-retention-phone-dark", "/privacy", {}, "Count what would"),
+    ("import-desk-light", "/import", {}, None),
+    ("export-phone-dark", "/export", {}, None),
 ]
 
 

@@ -27,12 +27,12 @@ pub(crate) enum Problem {
 }
 
 /// Why there is nothing of the API to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// There is no such record, or no longer.
     Gone,
-    /// The user may not see it.
-    Denied,
+    /// The user may not see it, for a reason in the words of the API, which may be empty.
+    Denied(String),
     /// It has no time now.
     Busy,
     /// It has taken too long.

@@ -161,6 +161,9 @@ pub(super) const PAGES: &[Page] = &[
         .offered(privacy::is_offered)
         .reads(MANAGE, |visit| Box::pin(privacy::page(visit)))
         .asks(MANAGE, |visit| Box::pin(privacy::find(visit))),
+    Page::at("/privacy/retention", "administration.privacy.retention")
+        .offered(privacy::is_offered)
+        .asks(MANAGE, |visit| Box::pin(privacy::retention(visit))),
     Page::at("/privacy/export", "administration.privacy.export")
         .offered(privacy::is_offered)
         .does(&operations::persons::EXPORT, |visit| Box::pin(privacy::export(visit))),
@@ -284,11 +287,12 @@ mod tests {
     use super::*;
 
     /// The pages whose forms become requests to the API, or change nothing.
-    const ONLY_ASK: [&str; 8] = [
+    const ONLY_ASK: [&str; 9] = [
         "administration.api.operation",
         "administration.import",
         "administration.import.run",
         "administration.privacy",
+        "administration.privacy.retention",
         "administration.records.new",
         "administration.records.edit",
         "administration.records.delete",

@@ -496,7 +496,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
         Problem::Later(later) => {
             (later.status().as_u16(), "Nothing was changed", &*later.to_string())
         }
-        Problem::Trouble(trouble) => of_trouble(*trouble),
+        Problem::Trouble(trouble) => of_trouble(trouble),
         Problem::Unavailable => (
             503,
             "Temporarily unavailable",
@@ -525,18 +525,19 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
 }
 
 /// The status, the title and the text of the page for what the API does not answer.
-fn of_trouble(trouble: Trouble) -> (u16, &'static str, &'static str) {
+fn of_trouble(trouble: &Trouble) -> (u16, &'static str, &str) {
     match trouble {
         Trouble::Gone => (
             404,
             "Record not found",
             "There is no such record, or it has been deleted. Go back to its list, or search for it.",
         ),
-        Trouble::Denied => (
+        Trouble::Denied(says) if says.is_empty() => (
             403,
             "Not permitted",
             "You lack a permission for this. An administrator can find out which one, on the page Permissions.",
         ),
+        Trouble::Denied(says) => (403, "Not permitted", says),
         Trouble::Busy => (
             503,
             "Temporarily unavailable",

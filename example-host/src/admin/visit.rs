@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
+use futures_util::future::BoxFuture;
 use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
 
@@ -97,8 +98,12 @@ impl Visit {
 
     /// Sends a request to the API as the signed-in user, without a token. Checks and answer are the
     /// same as for any other request.
-    pub(crate) async fn ask(&self, request: Request<Body>) -> Result<Response<Bytes>, Problem> {
-        whole(self.ask_in_pieces(request).await).await
+    pub(crate) fn ask(
+        &self,
+        request: Request<Body>,
+    ) -> BoxFuture<'_, Result<Response<Bytes>, Problem>> {
+        // In a box of its own: pages that ask several times would be too deep for the compiler.
+        Box::pin(async move { whole(self.ask_in_pieces(request).await).await })
     }
 
     /// Sends a request to the API, with the answer as it comes.

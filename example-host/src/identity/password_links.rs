@@ -114,6 +114,12 @@ pub(crate) async fn use_up(
     Ok(transaction.execute(statement.bind(text::now())).await? > 0)
 }
 
+/// Ends all links, within a transaction. What was asked for anew is in other mails.
+pub(crate) async fn end_all(transaction: &mut Connection) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_password_links")).await?;
+    Ok(())
+}
+
 /// Whether another link may be asked for from this address, which counts as one more.
 pub(crate) async fn allow_network(
     transaction: &mut Connection,

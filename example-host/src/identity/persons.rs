@@ -1,5 +1,5 @@
-//! What the host keeps about a user as a person: looking them up, and the replacement of everything that is theirs. The
-//! key of a user stays, because records of extensions name it. Knows neither mails nor extensions.
+//! What the host keeps about a user as a person: where that is, looking them up, a copy, and the replacement of everything
+//! that is theirs. The key of a user stays, because records of extensions name it. Knows neither mails nor extensions.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,91 @@ row! {
         pub(crate) created_on: PrimitiveDateTime,
     }
 }
+
+/// A place where the host keeps something of a user, for people, and the table that it is. An erasure counts and removes
+/// what is in these places, so that none is erased without being named.
+pub(crate) struct Place {
+    pub(crate) name: &'static str,
+    /// What is kept there.
+    pub(crate) what: &'static str,
+    /// What it is kept for.
+    pub(crate) purpose: &'static str,
+    /// How long it is kept.
+    pub(crate) kept: &'static str,
+    /// `None` for the user's own row, which is replaced.
+    rows: Option<Rows>,
+}
+
+/// The statements about the rows of a user in a table.
+struct Rows {
+    count: &'static str,
+    removal: &'static str,
+}
+
+macro_rules! rows_of {
+    ($table:literal) => {
+        Some(Rows {
+            count: concat!("SELECT count(*) FROM ", $table, " WHERE user_id = ?"),
+            removal: concat!("DELETE FROM ", $table, " WHERE user_id = ?"),
+        })
+    };
+}
+
+/// All of them.
+pub(crate) static PLACES: [Place; 7] = [
+    Place {
+        name: USERS,
+        what: "names and the e-mail address",
+        purpose: "access to the site, and who has done something",
+        kept: "until the user is removed; an erased user is blocked, and is named by the key alone",
+        rows: None,
+    },
+    Place {
+        name: "groups",
+        what: "the groups that a user is in",
+        purpose: "what the user may do",
+        kept: "until a user leaves a group; those of an erased user are removed",
+        rows: rows_of!("host_user_groups"),
+    },
+    Place {
+        name: "tokens",
+        what: "names of API tokens, when each was used last, and from which address",
+        purpose: "access to the API",
+        kept: "until they are revoked; those of an erased user are removed",
+        rows: rows_of!("host_api_tokens"),
+    },
+    Place {
+        name: "sessions",
+        what: "when a user signed in to the administration, and from which address",
+        purpose: "access to the administration",
+        kept: "until they end, at most 12 hours; those of an erased user are removed",
+        rows: rows_of!("host_sessions"),
+    },
+    Place {
+        name: "second_factor",
+        what: "the encrypted key of the app that makes codes, and when it was set up",
+        purpose: "access to the administration",
+        kept: "until it is removed or replaced; that of an erased user is removed",
+        rows: rows_of!("host_second_factors"),
+    },
+    Place {
+        name: "recovery_codes",
+        what: "hashes of the codes that take the place of a lost device",
+        purpose: "access to the administration",
+        kept: "until each is used, or all are replaced; those of an erased user are removed",
+        rows: rows_of!("host_recovery_codes"),
+    },
+    Place {
+        name: "links",
+        what: "hashes of the links by which a user may choose a password, and when these end",
+        purpose: "access of those who have forgotten a password, or were invited",
+        kept: "until another link is made after their end, which is at most 7 days; those of an erased user are removed",
+        rows: rows_of!("host_password_links"),
+    },
+];
+
+/// The place of the users themselves.
+const USERS: &str = "users";
 
 /// The number of records in each place that has any.
 pub(crate) type Counts = BTreeMap<String, u64>;
@@ -63,16 +148,28 @@ pub(crate) async fn all(database: &Database) -> Result<Vec<Known>, Error> {
     database.fetch_all(select::<Known>("FROM host_users ORDER BY id")).await
 }
 
-/// A user and their sessions, for a copy of their data. Tokens are read elsewhere; no secret is among them.
+/// What is kept of a user, by places, for a copy of their data. Tokens are read elsewhere; no secret is among it.
 pub(crate) async fn export(
     database: &Database,
     user: &Known,
-) -> Result<(Value, Vec<Value>), Error> {
+) -> Result<[(&'static str, Vec<Value>); 4], Error> {
     row! {
-        struct Kept {
+        struct Session {
             address: String,
             created_on: PrimitiveDateTime,
             used_on: PrimitiveDateTime,
+        }
+    }
+    row! {
+        struct Factor {
+            created_on: PrimitiveDateTime,
+            codes: i64 = "(SELECT count(*) FROM host_recovery_codes c WHERE c.user_id = f.user_id)",
+        }
+    }
+    row! {
+        struct Link {
+            kind: String,
+            ends_on: PrimitiveDateTime,
         }
     }
     let mut transaction = database.begin_read().await?;
@@ -81,8 +178,13 @@ pub(crate) async fn export(
     let groups: Vec<(String,)> = transaction.fetch_all(statement.bind(user.id)).await?;
     let groups: Vec<String> = groups.into_iter().map(|(title,)| title).collect();
     let statement =
-        select::<Kept>("FROM host_sessions WHERE user_id = ? ORDER BY created_on, hash");
-    let sessions: Vec<Kept> = transaction.fetch_all(statement.bind(user.id)).await?;
+        select::<Session>("FROM host_sessions WHERE user_id = ? ORDER BY created_on, hash");
+    let sessions: Vec<Session> = transaction.fetch_all(statement.bind(user.id)).await?;
+    let statement = select::<Factor>("FROM host_second_factors f WHERE f.user_id = ?");
+    let factors: Vec<Factor> = transaction.fetch_all(statement.bind(user.id)).await?;
+    let statement =
+        select::<Link>("FROM host_password_links WHERE user_id = ? ORDER BY ends_on, hash");
+    let links: Vec<Link> = transaction.fetch_all(statement.bind(user.id)).await?;
     transaction.commit().await?;
     let Known { id, username, name, email, blocked, created_on } = user;
     let user = json!({
@@ -94,18 +196,25 @@ pub(crate) async fn export(
         "created_on": moment::show(*created_on),
         "groups": groups,
     });
-    let session = |Kept { address, created_on, used_on }| {
+    let session = |Session { address, created_on, used_on }| {
         json!({
             "address": address,
             "created_on": moment::show(created_on),
             "used_on": moment::show(used_on),
         })
     };
-    Ok((user, sessions.into_iter().map(session).collect()))
+    let factor = |Factor { created_on, codes }| json!({ "created_on": moment::show(created_on), "recovery_codes": codes });
+    let link = |Link { kind, ends_on }| json!({ "kind": kind, "ends_on": moment::show(ends_on) });
+    Ok([
+        (USERS, vec![user]),
+        ("sessions", sessions.into_iter().map(session).collect()),
+        ("second_factor", factors.into_iter().map(factor).collect()),
+        ("links", links.into_iter().map(link).collect()),
+    ])
 }
 
-/// Blocks a user within a transaction, and replaces everything that names them. Tokens, sessions, the password and the
-/// memberships of groups are removed. Returns how much of it there was.
+/// Blocks a user within a transaction, replaces everything that names them, and removes the password and what is in all
+/// other places. Returns how much of it there was.
 pub(crate) async fn erase(transaction: &mut Connection, user: &Known) -> Result<Counts, Error> {
     let found = search(transaction, user).await?;
     if !user.is_erased() {
@@ -117,16 +226,10 @@ pub(crate) async fn erase(transaction: &mut Connection, user: &Known) -> Result<
         profile.update(transaction, user.id).await?;
         failures::forget_name(transaction, &fold(&user.username)).await?;
     }
-    for statement in [
-        sql("UPDATE host_users SET blocked = TRUE, password_hash = NULL WHERE id = ?"),
-        sql("DELETE FROM host_api_tokens WHERE user_id = ?"),
-        sql("DELETE FROM host_sessions WHERE user_id = ?"),
-        sql("DELETE FROM host_second_factors WHERE user_id = ?"),
-        sql("DELETE FROM host_recovery_codes WHERE user_id = ?"),
-        sql("DELETE FROM host_password_links WHERE user_id = ?"),
-        sql("DELETE FROM host_user_groups WHERE user_id = ?"),
-    ] {
-        transaction.execute(statement.bind(user.id)).await?;
+    let block = sql("UPDATE host_users SET blocked = TRUE, password_hash = NULL WHERE id = ?");
+    transaction.execute(block.bind(user.id)).await?;
+    for Rows { removal, .. } in PLACES.iter().filter_map(|place| place.rows.as_ref()) {
+        transaction.execute(sql(removal).bind(user.id)).await?;
     }
     Ok(found)
 }
@@ -137,16 +240,11 @@ pub(crate) async fn search(connection: &mut Connection, user: &Known) -> Result<
     let users = statement.bind(user.id).bind(fold(&user.email));
     let users: Vec<Known> = connection.fetch_all(users).await?;
     let users = users.iter().filter(|found| !found.is_erased()).count() as u64;
-    let mut counts = Counts::from([("users".to_owned(), users)]);
-    for (place, statement) in [
-        ("tokens", sql("SELECT count(*) FROM host_api_tokens WHERE user_id = ?")),
-        ("sessions", sql("SELECT count(*) FROM host_sessions WHERE user_id = ?")),
-        ("second_factor", sql("SELECT count(*) FROM host_second_factors WHERE user_id = ?")),
-        ("links", sql("SELECT count(*) FROM host_password_links WHERE user_id = ?")),
-        ("groups", sql("SELECT count(*) FROM host_user_groups WHERE user_id = ?")),
-    ] {
-        let (count,): (i64,) = connection.fetch_one(statement.bind(user.id)).await?;
-        counts.insert(place.to_owned(), count.unsigned_abs());
+    let mut counts = Counts::from([(USERS.to_owned(), users)]);
+    for place in &PLACES {
+        let Some(Rows { count, .. }) = &place.rows else { continue };
+        let (count,): (i64,) = connection.fetch_one(sql(count).bind(user.id)).await?;
+        counts.insert(place.name.to_owned(), count.unsigned_abs());
     }
     counts.retain(|_, count| *count > 0);
     Ok(counts)

@@ -33,6 +33,14 @@ struct Run<'a> {
     options: Map<String, Value>,
 }
 
+impl Run<'_> {
+    /// Whether it changes nothing.
+    fn is_dry(&self) -> bool {
+        let flag = self.command.dry_run.as_ref().and_then(|flag| self.options.get(flag));
+        flag.and_then(Value::as_i64) == Some(1)
+    }
+}
+
 impl Site {
     /// Runs a command in each extension that declares it. Options are given by the names in
     /// [`Loaded::commands`](super::Loaded::commands); the others have their defaults. `progress` creates
@@ -55,6 +63,24 @@ impl Site {
         }
         let values = commands::values(&declared, options)?;
         self.run(self.runs(&declared, values), progress).await
+    }
+
+    /// What a command of one extension would do; `None` if it cannot tell without doing it.
+    ///
+    /// # Errors
+    /// When the extension fails.
+    pub(crate) async fn dry_run(
+        &self,
+        extension: &str,
+        command: &str,
+    ) -> Result<Option<CommandReport>, Error> {
+        let mut declared = commands::named(command, &self.described());
+        declared.retain(|(of, _)| of.name == extension);
+        let flag = declared.first().and_then(|(_, command)| command.dry_run.clone());
+        let Some(flag) = flag else { return Ok(None) };
+        let chosen = Map::from_iter([(flag, Value::from(1))]);
+        let values = commands::values(&declared, &chosen)?;
+        self.run(self.runs(&declared, values), || ()).await.map(Some)
     }
 
     /// Runs the commands that extensions have for an occasion, with the defaults of their options.
@@ -105,13 +131,14 @@ impl Site {
         // The data are in the databases of the extensions, so no transaction has both them and an entry.
         // With an entry at the beginning, what an interrupted run has left is in the trail, too; the entry
         // at the end means that everything was done.
-        let begins = distinct(runs.iter().filter_map(|run| run.command.recorded.clone()));
+        let changing = || runs.iter().filter(|run| !run.is_dry());
+        let begins = distinct(changing().filter_map(|run| run.command.recorded.clone()));
         if !begins.is_empty() {
             transact!(self.state().database(), |transaction| {
                 self.record_all(transaction, &begins).await
             })?;
         }
-        let ends = distinct(runs.iter().filter_map(|run| run.command.recorded_at_end.clone()));
+        let ends = distinct(changing().filter_map(|run| run.command.recorded_at_end.clone()));
         let is_trial = runs.iter().any(|run| run.command.is_on(occasion::TRIAL));
         let mut report = CommandReport::default();
         let mut failures = Vec::new();

@@ -8,11 +8,12 @@ use host_interface::{ErasedEverywhere, Erasure, Error, Person};
 
 /// A site, as far as it answers its plugins about persons.
 pub(crate) trait Persons: Send + Sync {
-    /// Everything that the site keeps about a person, for an extension.
+    /// Everything that the site keeps about a person, for an extension that this user has asked.
     fn export(
         self: Arc<Self>,
         extension: String,
         person: Person,
+        by: i64,
     ) -> BoxFuture<'static, Result<String, Error>>;
 
     /// Removes what the site keeps about a person, for an extension.

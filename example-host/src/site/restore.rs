@@ -13,6 +13,7 @@ use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::base::{moment, private};
 use crate::database::{Database, Engine, dump, transact};
+use crate::identity::password_links;
 use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
 use crate::site::erased::ErasedList;
@@ -104,6 +105,8 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
     let noted = async {
         let site = site.on_behalf_of(actor);
         transact!(site.state().database(), |transaction| {
+            // Some have been used since the backup.
+            password_links::end_all(transaction).await?;
             site.record(transaction, "", "", "restore a backup").await
         })?;
         // Once for all extensions: whatever they do then finds nobody.

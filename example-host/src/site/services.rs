@@ -221,9 +221,9 @@ impl Host for Services {
         .await
     }
 
-    async fn export_person(self: Arc<Self>, person: Person) -> Result<String, Error> {
+    async fn export_person(self: Arc<Self>, person: Person, by: i64) -> Result<String, Error> {
         let (site, extension) = self.persons()?;
-        self.run(site.export(extension, person)).await
+        self.run(site.export(extension, person, by)).await
     }
 
     /// It is completed even if the plugin does not wait for it any more.

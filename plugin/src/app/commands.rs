@@ -11,17 +11,15 @@ use crate::error::{Error, chain};
 use crate::privacy::{self, Retained};
 use crate::service::call::Shop;
 use crate::store::Store;
+use crate::wire::importing::DRY_RUN;
 
 const IMPORT: &str = "import";
 const EXPORT: &str = "export";
 const DEMO: &str = "demo";
 const CHECK: &str = "check";
 const RECOUNT: &str = "recount";
-const RETAIN: &str = "retain";
+pub(super) const RETAIN: &str = "retain";
 const RESTORED: &str = "restored";
-
-/// The option that only counts.
-const DRY_RUN: &str = "dry_run";
 
 /// The members of a [`Difference`] as operators and their programs read them.
 const DIFFERENCE: [&str; 5] = ["table", "key", "column", "stored", "counted"];
@@ -36,6 +34,7 @@ pub(super) fn declared() -> [Command; 7] {
         )
         .options(transfer::import_options())
         .operand("file")
+        .dry_run(DRY_RUN)
         .columns(transfer::FAULTS)
         .recorded("import records"),
         Command::new(
@@ -64,10 +63,12 @@ pub(super) fn declared() -> [Command; 7] {
         Command::new(
             RETAIN,
             "Remove what is personal once the site keeps it no longer, by the parameters retention_*: what \
-             a host does once a day. Prints how many orders and customers these were.",
+             a host does once a day. Prints how many orders and customers these were, and after how many months \
+             they lose it; 0 is never.",
         )
         .options([Parameter::new(DRY_RUN, ParameterKind::Flag, 0, "Only count.")])
-        .columns(["what", "records"])
+        .dry_run(DRY_RUN)
+        .columns(["what", "records", "months"])
         .recorded("remove what is kept no longer"),
         Command::new(
             RESTORED,
@@ -117,12 +118,7 @@ pub(super) async fn run(
         }
         RETAIN => {
             let dry_run = options.get(DRY_RUN).and_then(Value::as_i64) == Some(1);
-            let retained = if dry_run {
-                privacy::count_retained(shop).await?
-            } else {
-                privacy::retain(shop).await?
-            };
-            Ok(removed(retained))
+            Ok(removed(&privacy::retain(shop, dry_run).await?))
         }
         _ => Err(Error::Contract("the host asked for a command that was never declared")),
     }
@@ -168,16 +164,9 @@ async fn recount(store: &Store, progress: &ProgressHandle) -> Result<CommandOutp
     )))
 }
 
-fn removed(retained: Retained) -> CommandOutput {
-    let Retained { closed, open, customers, due } = retained;
-    let counts = [
-        ("closed orders", closed),
-        ("other orders", open),
-        ("customers without orders", customers),
-        ("orders whose names were kept until a day", due),
-    ];
-    counts.into_iter().fold(CommandOutput::new(), |output, (what, records)| {
-        output.row([Value::from(what), Value::from(records)])
+fn removed(retained: &[Retained]) -> CommandOutput {
+    retained.iter().fold(CommandOutput::new(), |output, of| {
+        output.row([of.group.title().into(), of.records.into(), Value::from(of.months)])
     })
 }
 

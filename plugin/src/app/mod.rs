@@ -123,7 +123,7 @@ impl App {
                 }
                 Ok(())
             }
-            RETAIN => privacy::retain(&self.shop).await.map(drop),
+            RETAIN => privacy::retain(&self.shop, false).await.map(drop),
             SWEEP_CHANGES => {
                 let days = self.shop.parameters.current()?.change_days;
                 self.shop.feed.forget(days).await
@@ -244,7 +244,7 @@ pub fn describe() -> Description {
         .media_type(MEDIA_TYPE)
         .sample_path(format!("{PREFIX}/manufacturers"))
         .routes(routes)
-        .privacy(privacy::declared(REGISTRY))
+        .privacy(privacy::declared(REGISTRY).retention(commands::RETAIN))
         .parameters(parameters::declared())
         .commands(commands::declared())
         .panels(panels::declared())

@@ -66,7 +66,7 @@ pub(super) fn import_options() -> [Parameter; 6] {
         text("key", "", "The field by which records are found; by default a unique one, or id."),
         text("format", "", "csv or ndjson; by default as the file is called, or else ndjson."),
         Parameter::new(
-            "dry-run",
+            DRY_RUN,
             ParameterKind::Flag,
             0,
             "Whether everything is undone: the report is that of the import.",
@@ -105,7 +105,7 @@ pub(super) async fn import(
         "" => file.trim_end_matches(".gz").ends_with(".csv"),
         named => named == "csv",
     };
-    let dry_run = options.get("dry-run").and_then(Value::as_i64).unwrap_or_default();
+    let dry_run = options.get(DRY_RUN).and_then(Value::as_i64).unwrap_or_default();
     let key = Some((KEY, option("key"))).filter(|(_, key)| !key.is_empty());
     let dry_run = dry_run.to_string();
     let all = [(MODE, option("mode")), (DRY_RUN, &dry_run), (REPORT, REPORTS[0])];

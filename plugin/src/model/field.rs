@@ -39,6 +39,9 @@ pub struct Field {
     /// The type name of something that is not a resource of the store and that a number identifies:
     /// a relationship without a link.
     pub foreign: Option<&'static str>,
+    /// The kind of the record that a number identifies, or has identified: it is not checked, so that there is no
+    /// relationship.
+    pub refers: Option<&'static str>,
     /// The name of its relationship, if it is not the field's name.
     pub relation: Option<&'static str>,
     /// The expression that computes it; `t` is the resource's own table. `{sum column}` is a [sum
@@ -257,6 +260,7 @@ impl Field {
             snapshot: false,
             within: None,
             foreign: None,
+            refers: None,
             computed: None,
             relation: None,
             joined: None,
@@ -318,6 +322,12 @@ impl Field {
     /// The number identifies something of this kind that is not a resource of the store.
     pub const fn naming(mut self, kind: &'static str) -> Self {
         self.foreign = Some(kind);
+        self
+    }
+
+    /// The number identifies a record of this kind, which need not be there any more.
+    pub const fn referring_to(mut self, kind: &'static str) -> Self {
+        self.refers = Some(kind);
         self
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use host_interface::{Erased, Erasure, TrailEntry};
+use host_interface::{Erased, Erasure};
 
 use super::erasing::{Erasing, nobody};
 use super::find::{self, Contents, Known, Orders, UNKNOWN, mentioned};
@@ -42,40 +42,6 @@ pub async fn erase(shop: &Shop, erasure: &Erasure) -> Result<Erased, Error> {
         erased.remaining = run.search().await?;
     }
     Ok(erased)
-}
-
-/// Removes the names and addresses that were kept until today or before. Returns from how many orders.
-pub async fn erase_due(shop: &Shop) -> Result<u64, Error> {
-    let today = moment::now().date().to_string();
-    let mut count = 0;
-    loop {
-        let due = find::keys(shop.store.rows(privacy::due(&today)).await?);
-        if due.is_empty() {
-            break;
-        }
-        store::retry(|| async {
-            let mut erasing = Erasing::begin(shop).await?;
-            erasing.forget_at_once().await?;
-            erasing.strip(&due).await?;
-            erasing.commit().await
-        })
-        .await?;
-        count += due.len() as u64;
-    }
-    if count > 0 {
-        shop.feed.written();
-        let details = format!("names and addresses of {count} orders, which were kept until a day");
-        record(shop, TrailEntry::new("privacy.erase", "orders", "").details(details)).await?;
-    }
-    Ok(count)
-}
-
-/// Adds an entry to the audit trail of a host that has one.
-pub(super) async fn record(shop: &Shop, entry: TrailEntry) -> Result<(), Error> {
-    match shop.host.record(&entry).await {
-        Err(host_interface::Error::Unsupported(_)) => Ok(()),
-        done => done.map_err(Error::from),
-    }
 }
 
 /// An erasure under way.

@@ -64,6 +64,13 @@ impl<'a> Erasing<'a> {
         Ok(removed)
     }
 
+    /// Removes these addresses of customers.
+    pub(super) async fn addresses(&mut self, keys: &[i64]) -> Result<u64, Error> {
+        let place = PLACES.iter().find(|place| place.name() == "addresses").ok_or(UNKNOWN)?;
+        let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
+        self.remove(resource, keys).await
+    }
+
     /// Removes what is personal from these orders of one person, and from all of their parts.
     pub(super) async fn orders(&mut self, keys: &[i64]) -> Result<(), Error> {
         let nobody = nobody()?;

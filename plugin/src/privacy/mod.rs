@@ -13,7 +13,7 @@ mod find;
 mod map;
 mod retain;
 
-pub use erase::{erase, erase_due};
+pub use erase::erase;
 pub use export::export;
 pub use map::{ACTION, ASSET, IMPERSONAL, Impersonal, PLACES, Place, declared, table};
-pub use retain::{Retained, count_retained, retain};
+pub use retain::{Group, Retained, retain};

@@ -1,15 +1,13 @@
 //! What is kept for a time only: orders lose what is personal, and addresses of customers without orders go, after as
-//! many months as the site has set. Each step is a short transaction.
+//! many months as the site has set, or on the day that an erasure has named. Each step is a short transaction.
 
 use std::collections::BTreeMap;
 
 use host_interface::TrailEntry;
 use time::{Date, Month, PrimitiveDateTime};
 
-use super::erase::{erase_due, record};
 use super::erasing::Erasing;
-use super::find::{UNKNOWN, keys};
-use super::map::PLACES;
+use super::find::keys;
 use crate::error::Error;
 use crate::model::moment;
 use crate::model::parameters::Parameters;
@@ -17,132 +15,164 @@ use crate::service::call::Shop;
 use crate::sql::privacy::{self, Old};
 use crate::store;
 
-/// What was removed, or would be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A group of records that the site keeps for a time only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Orders with closed statuses lose what is personal.
+    Closed,
+    /// Orders with other statuses, too.
+    Other,
+    /// Addresses of customers without orders are removed.
+    Customers,
+    /// Orders lose names and addresses that an erasure has kept until a day.
+    Due,
+}
+
+/// What became of a group, or would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retained {
-    /// Orders with closed statuses.
-    pub closed: u64,
-    /// Orders with other statuses.
-    pub open: u64,
-    /// Addresses of customers without orders.
-    pub customers: u64,
-    /// Orders whose names were kept until a day.
-    pub due: u64,
+    /// The group.
+    pub group: Group,
+    /// After how many months; 0 is never, and `None` as each erasure has said.
+    pub months: Option<i64>,
+    /// The number of its records whose time is over.
+    pub records: u64,
 }
 
-/// Removes what the site keeps no longer, with an entry in the audit trail if there was anything.
-pub async fn retain(shop: &Shop) -> Result<Retained, Error> {
+/// Removes what the site keeps no longer, with an entry in the audit trail if there was anything; or counts it, and
+/// changes nothing.
+pub async fn retain(shop: &Shop, dry_run: bool) -> Result<Vec<Retained>, Error> {
     let parameters = shop.parameters.current()?;
-    let due = erase_due(shop).await?;
-    let mut retained = Retained { due, ..Retained::default() };
-    let [closed, open] = groups(&parameters);
-    if let Some(old) = closed {
-        retained.closed = orders(&old, shop).await?;
+    let mut retained = Vec::new();
+    // What was promised for a day comes before what the site wishes.
+    for group in [Group::Due, Group::Closed, Group::Other, Group::Customers] {
+        let records = match group.over(&parameters, shop).await? {
+            None => 0,
+            Some(over) if dry_run => over.count(shop).await?,
+            Some(over) => over.remove(shop).await?,
+        };
+        retained.push(Retained { group, months: group.months(&parameters), records });
     }
-    if let Some(old) = open {
-        retained.open = orders(&old, shop).await?;
-    }
-    if let Some(since) = unused_since(&parameters, shop).await? {
-        retained.customers = customers(since, shop).await?;
-    }
-    let Retained { closed, open, customers, .. } = retained;
-    if closed + open + customers > 0 {
+    if !dry_run && retained.iter().any(|of| of.records > 0) {
         shop.feed.written();
-        let details = format!(
-            "the retention has ended of {closed} closed and {open} other orders, and of {customers} customers"
-        );
-        record(shop, TrailEntry::new("privacy.retain", "orders", "").details(details)).await?;
+        let counts = retained.iter().map(|of| format!("{}: {}", of.group.title(), of.records));
+        let details = counts.collect::<Vec<_>>().join(", ");
+        let entry = TrailEntry::new("privacy.retain", "orders", "").details(details);
+        match shop.host.record(&entry).await {
+            // A host without a trail.
+            Err(host_interface::Error::Unsupported(_)) => {}
+            done => done?,
+        }
     }
     Ok(retained)
 }
 
-/// Counts what [`retain`] would remove, apart from what was kept until a day.
-pub async fn count_retained(shop: &Shop) -> Result<Retained, Error> {
-    let parameters = shop.parameters.current()?;
-    let count = async |rows| {
-        let counted = shop.store.rows(rows).await?;
-        let counted = counted.first().map_or(0, |row: &privacy::Count| row.count);
-        Ok::<_, Error>(counted.unsigned_abs())
-    };
-    let mut retained = Retained::default();
-    let [closed, open] = groups(&parameters);
-    if let Some(old) = closed {
-        retained.closed = count(privacy::count_old_orders(&old)).await?;
+impl Group {
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Closed => "closed orders",
+            Group::Other => "other orders",
+            Group::Customers => "customers without orders",
+            Group::Due => "orders whose names were kept until a day",
+        }
     }
-    if let Some(old) = open {
-        retained.open = count(privacy::count_old_orders(&old)).await?;
+
+    fn months(self, parameters: &Parameters) -> Option<i64> {
+        match self {
+            Group::Closed => Some(parameters.retention_closed_months),
+            Group::Other => Some(parameters.retention_open_months),
+            Group::Customers => Some(parameters.retention_customers_months),
+            Group::Due => None,
+        }
     }
-    if let Some(since) = unused_since(&parameters, shop).await? {
-        retained.customers = count(privacy::count_unused_addresses(since)).await?;
+
+    /// Those of its records whose time is over; `None` if the site keeps all of them.
+    async fn over(self, parameters: &Parameters, shop: &Shop) -> Result<Option<Over>, Error> {
+        let now = moment::now();
+        let Some(months) = self.months(parameters) else {
+            return Ok(Some(Over::Due(now.date().to_string())));
+        };
+        let Some(before) = months_ago(months, now) else { return Ok(None) };
+        if self == Group::Customers {
+            return unused_since(before, shop).await;
+        }
+        let statuses = parameters.closed_statuses.clone();
+        Ok(Some(Over::Orders(Old { statuses, has_one: self == Group::Closed, before })))
     }
-    Ok(retained)
 }
 
-/// The old orders of both groups of statuses, of those that the site gives a time.
-fn groups(parameters: &Parameters) -> [Option<Old>; 2] {
-    let old = |months: i64, has_one| {
-        let before = months_ago(months, moment::now())?;
-        Some(Old { statuses: parameters.closed_statuses.clone(), has_one, before })
-    };
-    [old(parameters.retention_closed_months, true), old(parameters.retention_open_months, false)]
+/// Records whose time is over.
+enum Over {
+    Orders(Old),
+    /// Addresses that have not changed since this place in the feed.
+    Customers(i64),
+    /// What was kept until this day or before.
+    Due(String),
 }
 
-/// The place in the feed since which an address must not have changed; `None` if nothing is that old.
-async fn unused_since(parameters: &Parameters, shop: &Shop) -> Result<Option<i64>, Error> {
-    let Some(before) = months_ago(parameters.retention_customers_months, moment::now()) else {
-        return Ok(None);
-    };
+/// The addresses of customers without orders that have not changed since a moment; `None` if nothing is that old.
+async fn unused_since(before: PrimitiveDateTime, shop: &Shop) -> Result<Option<Over>, Error> {
     shop.feed.catch_up().await?;
     let mut reading = shop.store.begin_read().await?;
     let began = reading.number(privacy::feed_began()).await?;
     reading.end();
     let place = before.assume_utc().unix_timestamp().saturating_mul(1_000_000);
-    Ok((began < place).then_some(place))
+    Ok((began < place).then_some(Over::Customers(place)))
 }
 
-/// Removes what is personal from old orders, those of a person with one address of nobody.
-async fn orders(old: &Old, shop: &Shop) -> Result<u64, Error> {
-    let (mut count, mut from) = (0, 0);
-    loop {
-        let found = shop.store.rows(privacy::old_orders(old, from)).await?;
-        let Some(last) = found.last() else { return Ok(count) };
-        from = last.key;
-        count += found.len() as u64;
-        let mut persons: BTreeMap<(i64, &str), Vec<i64>> = BTreeMap::new();
-        for order in &found {
-            // A user is one person, whatever the addresses of the orders.
-            let email = if order.user > 0 { "" } else { &*order.email };
-            persons.entry((order.user, email)).or_default().push(order.key);
-        }
-        store::retry(|| async {
-            let mut erasing = Erasing::begin(shop).await?;
-            erasing.forget_at_once().await?;
-            for keys in persons.values() {
-                erasing.orders(keys).await?;
-            }
-            erasing.commit().await
-        })
-        .await?;
+impl Over {
+    async fn count(&self, shop: &Shop) -> Result<u64, Error> {
+        let count = match self {
+            Over::Orders(old) => privacy::count_old_orders(old),
+            Over::Customers(since) => privacy::count_unused_addresses(*since),
+            Over::Due(today) => privacy::count_due(today),
+        };
+        let counted = shop.store.rows(count).await?;
+        Ok(counted.first().map_or(0, |row| row.count).unsigned_abs())
     }
-}
 
-async fn customers(since: i64, shop: &Shop) -> Result<u64, Error> {
-    let place = PLACES.iter().find(|place| place.name() == "addresses").ok_or(UNKNOWN)?;
-    let resource = place.resource(shop.registry).ok_or(UNKNOWN)?;
-    let mut count = 0;
-    loop {
-        let found = keys(shop.store.rows(privacy::unused_addresses(since)).await?);
-        if found.is_empty() {
-            return Ok(count);
+    /// Removes what is personal in them. Returns their number.
+    async fn remove(&self, shop: &Shop) -> Result<u64, Error> {
+        let (mut count, mut from) = (0, 0);
+        loop {
+            let persons = self.some(from, shop).await?;
+            let Some(last) = persons.iter().flatten().max() else { return Ok(count) };
+            from = *last;
+            count += persons.iter().map(|keys| keys.len() as u64).sum::<u64>();
+            store::retry(|| async {
+                let mut erasing = Erasing::begin(shop).await?;
+                erasing.forget_at_once().await?;
+                for keys in &persons {
+                    match self {
+                        // Those of one person get one address of nobody.
+                        Over::Orders(_) => erasing.orders(keys).await?,
+                        Over::Customers(_) => drop(erasing.addresses(keys).await?),
+                        Over::Due(_) => drop(erasing.strip(keys).await?),
+                    }
+                }
+                erasing.commit().await
+            })
+            .await?;
         }
-        count += found.len() as u64;
-        store::retry(|| async {
-            let mut erasing = Erasing::begin(shop).await?;
-            erasing.forget_at_once().await?;
-            erasing.remove(resource, &found).await?;
-            erasing.commit().await
-        })
-        .await?;
+    }
+
+    /// The keys of some after a key, by persons where these matter.
+    async fn some(&self, from: i64, shop: &Shop) -> Result<Vec<Vec<i64>>, Error> {
+        let rows = match self {
+            Over::Orders(old) => {
+                let mut persons: BTreeMap<(i64, String), Vec<i64>> = BTreeMap::new();
+                for order in shop.store.rows(privacy::old_orders(old, from)).await? {
+                    // A user is one person, whatever the addresses of the orders.
+                    let email = if order.user > 0 { String::new() } else { order.email };
+                    persons.entry((order.user, email)).or_default().push(order.key);
+                }
+                return Ok(persons.into_values().collect());
+            }
+            Over::Customers(since) => privacy::unused_addresses(*since, from),
+            Over::Due(today) => privacy::due(today, from),
+        };
+        Ok(vec![keys(shop.store.rows(rows).await?)])
     }
 }
 

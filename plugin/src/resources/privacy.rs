@@ -88,7 +88,7 @@ const FORCE: Handle<bool> = flag("force").default(0).truth();
 async fn export(call: &Call<'_>) -> Result<Response, Error> {
     let mut draft = Draft::sent(call.request, &PERSON, None, Intent::Create)?;
     let person = person(&mut draft)?;
-    let everything = match call.shop.host.export_person(&person).await {
+    let everything = match call.shop.host.export_person(&person, call.user()).await {
         Err(host_interface::Error::Unsupported(_)) => {
             let own = privacy::export(call.shop, &person).await?;
             let person = serde_json::to_string(&person)?;

@@ -146,11 +146,18 @@ pub fn forget(keys: &[i64], dialect: &Dialect) -> Statement {
     delete_keys("shop_erasures", "order_key", keys.to_vec(), dialect)
 }
 
-/// Some of the orders that have kept their names and addresses until today or before.
-pub fn due(today: &str) -> Rows<Key> {
-    const FIND: &str =
-        "SELECT order_key AS c0 FROM shop_erasures WHERE due_on <= ? ORDER BY due_on LIMIT ?";
-    Rows::written(FIND, vec![vec![Value::Text(today.to_owned())], vec![Value::Int(MOST)]])
+const DUE: &str = "FROM shop_erasures WHERE due_on <= ?";
+
+/// Some of the orders that have kept their names and addresses until today or before, from a key on.
+pub fn due(today: &str, from: i64) -> Rows<Key> {
+    let text = format!("SELECT order_key AS c0 {DUE} AND order_key > ? ORDER BY order_key LIMIT ?");
+    let binds = [Value::Text(today.to_owned()), Value::Int(from), Value::Int(MOST)];
+    Rows::written(text, binds.map(|value| vec![value]).to_vec())
+}
+
+/// How many there are.
+pub fn count_due(today: &str) -> Rows<Count> {
+    Rows::select(DUE, vec![vec![Value::Text(today.to_owned())]])
 }
 
 row! {
@@ -220,11 +227,13 @@ const UNUSED: &str = "FROM shop_addresses a LEFT JOIN shop_changes c ON c.kind =
     AND NOT EXISTS (SELECT 1 FROM shop_orders o WHERE o.user_email_fold = a.email_fold) \
     AND NOT EXISTS (SELECT 1 FROM shop_orders o WHERE a.user_id > 0 AND o.user_id = a.user_id)";
 
-/// Some of the addresses of customers without orders that have not changed since a place in the feed.
-pub fn unused_addresses(since: i64) -> Rows<Key> {
-    let text =
-        format!("SELECT a.shop_address_id AS c0 {UNUSED} ORDER BY a.shop_address_id LIMIT ?");
-    Rows::written(text, vec![vec![Value::Int(since)], vec![Value::Int(MOST)]])
+/// Some of the addresses of customers without orders that have not changed since a place in the feed, from a key on.
+pub fn unused_addresses(since: i64, from: i64) -> Rows<Key> {
+    let text = format!(
+        "SELECT a.shop_address_id AS c0 {UNUSED} AND a.shop_address_id > ? \
+         ORDER BY a.shop_address_id LIMIT ?"
+    );
+    Rows::written(text, [since, from, MOST].map(|number| vec![Value::Int(number)]).to_vec())
 }
 
 /// How many there are.

@@ -59,9 +59,14 @@ pub fn by_phrase(resource: &Resource, columns: &[Column<'_>], text: &str) -> Opt
         let text: String = characters.iter().collect();
         format!("\"{}\"", text.replace('"', "\"\""))
     };
-    let exact = characters.len() <= MOST;
-    let sought = if exact {
-        phrase(&characters)
+    // Many addresses share what follows the sign, and each of its trigrams would lead to all of them.
+    let local = characters.iter().position(|of| *of == '@').map_or(0, |at| at + 1);
+    let rare = if local < LEAST { &characters } else { &characters[..local] };
+    let exact = characters.len() <= MOST && rare.len() == characters.len();
+    let sought = if rare.len() <= MOST {
+        phrase(rare)
+    } else if rare.len() < characters.len() {
+        phrase(&rare[rare.len() - MOST..])
     } else {
         let ends = [&characters[..END], &characters[characters.len() - END..]].map(phrase);
         if ends[0] == ends[1] { ends[0].clone() } else { format!("({})", ends.join(" AND ")) }
@@ -170,6 +175,16 @@ mod tests {
         assert_eq!(phrase("abcdefghijklmnopqrs"), Some((vec![ends], false)));
         let zeros = "{sku_fold} : \"0000000000\"".to_owned();
         assert_eq!(phrase(&"0".repeat(255)), Some((vec![zeros], false)));
+    }
+
+    #[test]
+    fn an_address_is_looked_up_by_what_precedes_its_sign() {
+        let found = |text: &str, exact| Some((vec![format!("{{sku_fold}} : {text}")], exact));
+        assert_eq!(phrase("ada@example.com"), found("\"ada@\"", false));
+        assert_eq!(phrase("ada@"), found("\"ada@\"", true));
+        assert_eq!(phrase("a@b.org"), found("\"a@b.org\"", true));
+        let long = "ada.byron.of.lovelace@example.com";
+        assert_eq!(phrase(long), found("\"byron.of.lovelace@\"", false));
     }
 
     #[test]

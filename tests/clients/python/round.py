@@ -28,6 +28,7 @@ from online_store_client.api.orderhistories import orderhistories_create
 from online_store_client.api.orderitems import orderitems_list_of_orders
 from online_store_client.api.orderrefunds import orderrefunds_create, orderrefunds_reverse
 from online_store_client.api.orders import orders_create, orders_show
+from online_store_client.api.privacy import privacy_erase, privacy_export
 from online_store_client.api.products import products_create, products_list
 from online_store_client.api.reports import reports_sales
 from online_store_client.api.shipments import shipments_create
@@ -339,6 +340,30 @@ def transferred():
     assert {"zone_code": "UV", "zone_name": "Upper Valley"}.items() <= zones[-1].items()
 
 
+def forgotten():
+    email = "rosa@example.com"
+    body = m.OrdersNew(user_email=email, items=[m.OrderitemsNew(product_id=1)])
+    succeeds(orders_create.sync_detailed(client=store, body=body), 201, m.OrdersDocument)
+
+    def copied():
+        body = m.PrivacyPersonNew(email=email)
+        copy = privacy_export.sync_detailed(client=store, body=body)
+        copy = succeeds(copy, 200, m.PrivacyExportDocument)
+        return copy.data.attributes.parts.to_dict()["webservices-shop"]
+
+    assert [order["user_email"] for order in copied()["orders"]] == [email]
+    body = m.PrivacyErasureNew(email=email, reason="asked by letter")
+    refused = fails(privacy_erase.sync_detailed(client=store, body=body), 422)
+    assert len(refused.meta.to_dict()["open"]) == 1
+    body.force = 1
+    erased = privacy_erase.sync_detailed(client=store, body=body)
+    erased = succeeds(erased, 200, m.PrivacyEraseDocument)
+    shop = erased.data.attributes.parts["webservices-shop"]
+    assert shop.counts["orders"] == 1
+    assert shop.remaining.to_dict() == {}
+    assert copied() == {}
+
+
 def reported():
     sales = reports_sales.sync_detailed(
         client=store,
@@ -361,5 +386,6 @@ adjusted()
 stocked()
 varied()
 transferred()
+forgotten()
 reported()
 print("The round is done.")

@@ -323,6 +323,24 @@ async function transfer() {
   assert.equal(zones.at(-1).zone_code, "UV");
 }
 
+async function forget() {
+  const email = "rosa@example.com";
+  await succeeds(store.POST("/orders", { body: { user_email: email, items: [{ product_id: 1 }] } }), 201);
+  const copy = async () => {
+    const copied = await succeeds(store.POST("/privacy/export", { body: { email } }), 200);
+    return copied.data.attributes.parts["webservices-shop"];
+  };
+  assert.deepEqual(Object.keys((await copy()) ?? {}), ["orders", "orderitems", "orderhistories"]);
+  const erase = (force: 0 | 1) =>
+    store.POST("/privacy/erase", { body: { email, reason: "asked by letter", force } });
+  assert.equal((await fails(erase(0), 422)).code, "refused");
+  const erased = await succeeds(erase(1), 200);
+  const shop = erased.data.attributes.parts["webservices-shop"];
+  assert.equal(shop?.counts["orders"], 1);
+  assert.deepEqual(shop?.remaining, {});
+  assert.deepEqual(await copy(), {});
+}
+
 async function report() {
   const query = { "filter[period]": "month" as const, "fields[reports]": ["net_sales" as const] };
   const sales = await succeeds(store.GET("/reports/sales", { params: { query } }), 200);
@@ -341,5 +359,6 @@ await adjust();
 await stock();
 await vary();
 await transfer();
+await forget();
 await report();
 console.log("The round is done.");

@@ -46,6 +46,9 @@ async fn what_is_found_and_erased_is_accessible_at_each_width_and_in_each_colour
         browser.press("Privacy").await;
         browser.is_at("Privacy").await;
         check("privacy").await;
+        browser.press("Count what would be removed").await;
+        browser.says("#retention", "What is kept no longer").await;
+        check("privacy-retention").await;
         browser.fill("email", "quinx@example.com").await;
         browser.press("Find").await;
         browser.says("#found", "Found: quinx@example.com").await;

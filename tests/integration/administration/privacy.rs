@@ -4,6 +4,7 @@ use example_host::{Force, Setting};
 use serde_json::{Value, json};
 
 use crate::support::harness::fixture;
+use crate::support::ledger::Client;
 use crate::support::process::{Place, Served};
 use crate::support::visitor::{PASSWORD, Visitor, shop};
 
@@ -38,7 +39,7 @@ async fn only_users_with_the_permission_of_every_map_see_the_page() {
     let rule = ("store.privacy", "com_shop");
     shop.site.set_rule("Administrator", rule.0, rule.1, Setting::Deny, Force::No).await.unwrap();
     assert!(!administrator.get("/").await.html.contains("/administrator/privacy"));
-    for page in ["/privacy", "/privacy/export", "/privacy/erase"] {
+    for page in ["/privacy", "/privacy/retention", "/privacy/export", "/privacy/erase"] {
         assert_eq!(administrator.get(page).await.status, 404);
         administrator.get("/account").await;
         let fields = [("email", "registered@example.com"), ("reason", "asked")];
@@ -58,6 +59,48 @@ async fn the_page_lists_the_places_of_every_map_and_the_extensions_without_one()
     }
     page.says("<caption>contacts</caption>");
     served.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_kept_no_longer_is_counted_on_the_page_and_stays() {
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    let token = place.user("bob", "Administrator").await;
+    place.run("config set retention_closed_months 12").await;
+    let served = place.serve().await;
+    let client = Client::of(&served, &token);
+    let order = json!({
+        "user_email": "quinx@example.com", "billing_last_name": "Quinx", "order_state_id": 8,
+        "created_on": "2019-02-03T04:05:06",
+        "items": [{"orderitem_name": "Lamp", "orderitem_price": "5.00"}],
+    });
+    client.create("/orders", order).await;
+    let mut ann = ann(&served).await;
+    let page = ann.get("/privacy").await;
+    page.says("href=\"/administrator/extensions/webservices-shop/parameters\"");
+    assert!(!page.html.contains("closed orders"), "nothing is counted unless it is asked for");
+    let counted = ann.post("/privacy/retention", &[]).await;
+    assert_eq!(counted.status, 200);
+    counted.says("What webservices-shop would remove now");
+    for [what, records, months] in [
+        ["closed orders", "1", "12"],
+        ["other orders", "0", "0"],
+        ["customers without orders", "0", "0"],
+    ] {
+        counted.says(&format!(
+            "<tr><th scope=\"row\">{what}</th><td data-label=\"Records\">{records}</td>\
+             <td data-label=\"Months\">{months}</td></tr>"
+        ));
+    }
+    assert_eq!(client.all("/orders?filter[search]=quinx").await.len(), 1);
+    served.stop().await;
+    // The command counts the same, and neither is an entry in the trail.
+    let counted: Value = serde_json::from_str(&place.run("retain --dry-run --json").await).unwrap();
+    let closed = counted.as_array().unwrap().iter().find(|row| row["what"] == "closed orders");
+    assert_eq!(closed, Some(&json!({"what": "closed orders", "records": 1, "months": 12})));
+    assert!(!place.run("audit export").await.contains("remove what is kept no longer"));
+    place.run("retain").await;
+    assert!(place.run("audit export").await.contains("remove what is kept no longer"));
 }
 
 #[tokio::test]

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use example_host::{Force, Setting};
 use serde_json::json;
 
+use crate::support::filled::Filled;
 use crate::support::harness::{Shop, fixture};
 use crate::support::process::{Place, Served};
-use crate::support::visitor::{PASSWORD, Seen, Visitor, beside, give_passwords};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, beside, give_passwords, shop};
 
 const LIST: &str = "/records/webservices-shop";
 
@@ -227,8 +228,8 @@ async fn every_type_of_the_document_has_a_list_and_its_first_record_a_page() {
     let seen = ann.get("/").await;
     let links = seen.html.split("href=\"/administrator/records/webservices-shop/").skip(1);
     let links = links.map(|link| link.split_once('"').unwrap().0.to_owned());
-    // Panels link to single records, too.
-    let mut kinds: Vec<String> = links.filter(|link| !link.contains('/')).collect();
+    // Panels link to single records, too, and to parts of lists.
+    let mut kinds: Vec<String> = links.filter(|link| !link.contains(['/', '?'])).collect();
     let mut seen = BTreeSet::new();
     kinds.retain(|kind| seen.insert(kind.clone()));
     let document: serde_json::Value =
@@ -445,7 +446,8 @@ async fn a_document_without_members_of_its_own_has_pages_too() {
         ("books/a%2Fb", 404, "it has been deleted"),
         ("failing", 502, "The operator can find the cause"),
         ("garbled", 502, "The operator can find the cause"),
-        ("refused", 403, "You lack a permission"),
+        ("refused", 403, "You lack the permission lend on com_library."),
+        ("books/locked", 403, "You lack a permission"),
         ("slow", 504, "with a filter if the list is long"),
     ] {
         let seen = ann.get(&format!("/records/library/{page}")).await;
@@ -477,4 +479,48 @@ async fn rows_of_panels_lead_to_what_they_are_about() {
     for link in links {
         assert_eq!(bob.get(link).await.status, 200, "{link}");
     }
+}
+
+#[tokio::test]
+async fn the_figures_of_sales_lead_to_the_orders_of_these_days() {
+    let shop = shop().await;
+    for day in ["2019-02-03T04:05:06", ""] {
+        let mut order = json!({"user_email": "ada@example.com", "order_state_id": 7,
+            "items": [{"orderitem_name": "Lamp", "orderitem_price": "5.00"}]});
+        if !day.is_empty() {
+            order["created_on"] = json!(day);
+        }
+        shop.create("/orders", order).await;
+    }
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    let seen = bob.get("/").await;
+    let panel = seen.html.split_once("Sales of the last 30 days</h2>").unwrap().1;
+    let panel = panel.split_once("</section>").unwrap().0;
+    assert!(panel.contains("<td data-label=\"Orders\">1</td>"), "{panel}");
+    let link = panel.split_once("href=\"/administrator").unwrap().1.split_once('"').unwrap().0;
+    let orders = bob.get(&link.replace("&#38;", "&")).await;
+    assert_eq!(orders.status, 200, "{link}");
+    orders.says("1–1 of 1");
+}
+
+#[tokio::test]
+async fn the_product_of_a_row_is_chosen_by_its_name_and_leads_to_it() {
+    let shop = shop().await;
+    let lamp = shop.create("/products", json!({"product_name": "Birch lamp", "sku": "L-1"})).await;
+    shop.create("/products", json!({"product_name": "Oak lamp", "sku": "L-2"})).await;
+    let mut bob = Visitor::signed_in(&shop, "administrator").await;
+    bob.get(&format!("{LIST}/orders/new")).await;
+    let order = Filled::on(&bob).with("/user_email", "ada@example.com");
+    let seen = order.clone().with("/items/0/product_id", "birch lamp").send(&mut bob).await;
+    assert_eq!(seen.status, 303, "{}", seen.html);
+    let made = seen.to().rsplit('/').next().unwrap().to_owned();
+    let items = shop.get(&format!("/orders/{made}/items")).send().await.expect(200).json();
+    assert_eq!(items["data"][0]["attributes"]["orderitem_name"], "Birch lamp");
+    let item = items["data"][0]["id"].as_str().unwrap();
+    let page = bob.get(&format!("{LIST}/orderitems/{item}")).await;
+    page.says(&format!("products/{lamp}\""));
+
+    let seen = order.with("/items/0/product_id", "lamp").send(&mut bob).await;
+    assert_eq!(seen.status, 422);
+    seen.says("Several records match “lamp”: choose one of them.");
 }

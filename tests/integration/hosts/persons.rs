@@ -115,6 +115,98 @@ async fn a_copy_has_every_part_and_names_the_extensions_without_a_map() {
 }
 
 #[tokio::test]
+async fn a_copy_that_an_extension_asks_for_is_recorded_with_the_user_who_asked_it() {
+    let place = place();
+    let quinx = add_person(&place, "Administrator").await;
+    place.add_administrator("ann", PASSWORD).await;
+    put_contacts(&place, two_contacts(0));
+    let served = place.serve().await;
+    let export = async |person: Value| {
+        let request = served.ask("POST", &format!("{CONTACTS}/export"), &quinx);
+        Answer::to(request.header("content-type", MEDIA_TYPE).body(person.to_string())).await
+    };
+    let copy = export(json!({"email": "bob@example.com"})).await.expect(200).json();
+    assert_eq!(copy["parts"]["contacts"]["people"][0]["name"], "Bob");
+    // What the user may not do with a session, an extension does not do for them.
+    let refused = export(json!({"email": "ann@example.com"})).await.expect(422).json();
+    let why = "only users with core.admin may copy or erase the data of others who have it";
+    assert_eq!(refused, why);
+    served.stop().await;
+    let trail = place.run("audit export").await;
+    let entries: Vec<Value> = trail
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|entry| entry["what"] == "copy a person's data")
+        .collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!(entries[0]["username"], "Quinx");
+}
+
+/// Whatever table a later version adds: it is counted, emptied and named, or this test fails.
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "the tables are the same on each engine")]
+async fn each_table_with_something_of_a_user_is_a_place_that_is_named_counted_and_emptied() {
+    let place = place();
+    add_person(&place, "Manager").await;
+    let id = key(&place).await;
+    let mut file = SqliteConnection::connect(&place.site_url()).await.unwrap();
+    for insertion in [
+        "INSERT INTO host_sessions (hash, user_id, address, created_on, used_on, confirmed_on) VALUES \
+         (randomblob(32), ?, '::1', '2026-01-31T12:00:00', '2026-01-31T12:00:00', '2026-01-31T12:00:00')",
+        "INSERT INTO host_second_factors (user_id, sealed, last_step, created_on) \
+         VALUES (?, 'sealed', 0, '2026-01-31T12:00:00')",
+        "INSERT INTO host_recovery_codes (hash, user_id) VALUES (randomblob(32), ?)",
+        "INSERT INTO host_password_links (hash, user_id, kind, ends_on) \
+         VALUES (randomblob(32), ?, 'reset', '2999-01-31T12:00:00')",
+    ] {
+        sqlx::query(insertion).bind(id).execute(&mut file).await.unwrap();
+    }
+    // The trail stays as it is.
+    let with_a_user = "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c \
+        WHERE m.type = 'table' AND c.name = 'user_id' AND m.name <> 'host_audit' ORDER BY m.name";
+    let tables = place.database.texts_at(&place.site_url(), with_a_user).await;
+    let mut rows = async || {
+        let mut rows = Vec::new();
+        for table in &tables {
+            let count = format!("SELECT count(*) FROM {table} WHERE user_id = {id}");
+            let count = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count));
+            rows.push(count.fetch_one(&mut file).await.unwrap());
+        }
+        rows
+    };
+    assert!(
+        rows().await.iter().all(|count| *count == 1),
+        "this test has a row in each of {tables:?}"
+    );
+    let copy: Value =
+        serde_json::from_str(&place.run("privacy export --user Quinx").await).unwrap();
+    let host = &copy["parts"]["host"];
+    assert_eq!(host["second_factor"][0]["recovery_codes"], 1);
+    assert_eq!(host["links"][0]["kind"], "reset");
+
+    let erased = place.run("privacy erase --user Quinx --reason asked --json").await;
+    let erased: Vec<Value> = serde_json::from_str(&erased).unwrap();
+    let of_host = erased.iter().filter(|row| row["part"] == "host");
+    let places: Vec<&str> = of_host.filter_map(|row| row["place"].as_str()).collect();
+    assert_eq!(
+        places,
+        ["groups", "links", "recovery_codes", "second_factor", "sessions", "tokens", "users"]
+    );
+    assert_eq!(places.len(), tables.len() + 1, "{tables:?}");
+    assert!(rows().await.iter().all(|count| *count == 0), "{tables:?}");
+
+    place.add_administrator("ann", PASSWORD).await;
+    let served = place.serve().await;
+    let mut ann = Visitor::of(&served.url(""));
+    ann.sign_in("ann", PASSWORD).await;
+    let page = ann.get("/privacy").await;
+    for place in places {
+        page.says(&format!("<th scope=\"row\">{place}</th>"));
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn the_address_and_the_user_have_to_be_of_one_person() {
     let place = place();
     add_person(&place, "Manager").await;
@@ -415,4 +507,20 @@ async fn an_extension_that_is_not_loaded_is_named() {
     let copy = call.finish().await.succeeds();
     let copy: Value = serde_json::from_str(&copy).unwrap();
     assert_eq!(copy["unknown"], json!(["contacts", "greeter"]));
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "it adds a link to the file of the database")]
+async fn a_restored_backup_has_no_link_that_was_used_since() {
+    let place = place();
+    add_person(&place, "Manager").await;
+    let link = "INSERT INTO host_password_links (hash, user_id, kind, ends_on) \
+        SELECT randomblob(32), id, 'invitation', '2999-01-31T12:00:00' FROM host_users RETURNING kind";
+    assert_eq!(place.database.texts_at(&place.site_url(), link).await, ["invitation"]);
+    let printed = place.run("backup backups").await;
+    let target = Database::new().await;
+    let restore = place.call("restore").word(place.path(printed.trim()));
+    restore.env("DATABASE_URL", target.url()).finish().await.succeeds();
+    assert_eq!(target.texts("SELECT kind FROM host_password_links").await, [""; 0]);
+    assert_eq!(target.texts("SELECT username FROM host_users").await, ["Quinx"]);
 }

@@ -103,7 +103,7 @@ struct Reply {
 
 impl Walk {
     pub async fn begin() -> Walk {
-        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await;
         let mut mirror = Mirror::of_all(1_000);
         mirror.catch_up(&store).await;
         let records = Records::new(mirror);

@@ -1,5 +1,7 @@
 //! What an erasure leaves: nothing of the person, and everything that sums are made of.
 
+use std::process::Command;
+
 use host_interface::{Erased, Erasure, Method, Person};
 use plugin::bulk::maintenance;
 use plugin::privacy;
@@ -22,6 +24,30 @@ impl Marked {
         let progress = host_interface::ProgressHandle::new(());
         let found = maintenance::check(&self.store.app.shop.store, &progress).await.unwrap();
         assert_eq!(found, [], "what is kept beside records is right");
+    }
+
+    /// Everything that a server writes out of the database, in lower case.
+    fn dump(&self) -> String {
+        let address = url::Url::parse(&self.store.database.url()).unwrap();
+        let mut command = match self.store.database.engine {
+            Engine::MariaDb => {
+                let mut command = Command::new("mariadb-dump");
+                command.arg("--host").arg(address.host_str().unwrap());
+                command.arg("--port").arg(address.port().unwrap_or(3306).to_string());
+                command.arg("--user").arg(address.username());
+                command.env("MYSQL_PWD", address.password().unwrap_or_default());
+                command.arg(address.path().trim_start_matches('/'));
+                command
+            }
+            _ => {
+                let mut command = Command::new("pg_dump");
+                command.arg(format!("--dbname={address}"));
+                command
+            }
+        };
+        let dumped = command.output().unwrap();
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8_lossy(&dumped.stdout).to_lowercase()
     }
 
     /// The figures of all reports, without the names and addresses of customers.
@@ -243,4 +269,20 @@ async fn the_file_has_nothing_of_an_erased_person_after_vacuum() {
             format!("SELECT count(*) FROM {table}_terms WHERE term IN ('mar', 'ark', 'rke')");
         assert_eq!(marked.number(&terms).await, 0, "{table}");
     }
+}
+
+/// Backups of a server are made of dumps.
+#[cfg_attr(engine = "sqlite", ignore = "the file is what the database keeps")]
+#[tokio::test]
+async fn a_dump_of_the_database_has_nothing_of_an_erased_person() {
+    let marked = Marked::open().await;
+    let before = marked.dump();
+    assert!(before.contains("marker-billing-last-name"), "a dump has the texts of orders");
+    marked.erase(&erasure()).await;
+    let after = marked.dump();
+    for text in ["marker", "person.example"] {
+        let line = after.lines().find(|line| line.contains(text));
+        assert_eq!(line, None, "{text}");
+    }
+    assert!(after.contains("other-billing-last-name"), "a dump has the texts of others");
 }

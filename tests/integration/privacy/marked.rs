@@ -1,17 +1,14 @@
 //! A store with a person who has written a mark into every text that anybody can fill in, and with another person.
 
-use std::sync::Arc;
-
-use host_interface::{Error, Host, HostHandle, LogRecord, Mail, Method, User, UserQuery};
+use host_interface::{HostHandle, Method};
 use plugin::model::value::Kind;
 use plugin::privacy::PLACES;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use serde_json::{Value, json};
 
-use crate::support::bare::{Bare, JsonHeaders, KeyedHeaders};
+use crate::support::bare::{Bare, Directory, JsonHeaders, KeyedHeaders};
 use crate::support::databases::Engine;
-use crate::support::permissive::PermissiveHost;
 
 /// The address of the person, which is a mark too.
 pub const EMAIL: &str = "Marker-email@Person.example";
@@ -20,50 +17,16 @@ pub const MARK: &str = "marker-";
 /// The key of their user.
 pub const USER: i64 = 41;
 
-/// A host that can hash addresses.
-pub struct Hashing;
-
-impl Host for Hashing {
-    async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
-        let UserQuery::Id(id) = query else { return Ok(None) };
-        Ok(Some(User::new(id, "person", "Person", EMAIL)))
-    }
-
-    fn parameters(&self) -> String {
-        PermissiveHost.parameters()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        PermissiveHost.parameters_revision()
-    }
-
-    async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn email_hash(&self, email: &str) -> Result<String, Error> {
-        let sum: u64 = email
-            .trim()
-            .to_lowercase()
-            .bytes()
-            .fold(7, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
-        Ok(format!("{sum:016x}"))
-    }
-
-    fn log(&self, record: &LogRecord<'_>) {
-        PermissiveHost.log(record);
-    }
-}
-
 /// A store with both persons.
 pub struct Marked {
     pub store: Bare,
 }
 
 impl Marked {
-    /// A store on a host that can hash addresses.
+    /// A store on a host that has the person as a user.
     pub async fn open() -> Marked {
-        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Hashing)).await;
+        let host = Directory { email: EMAIL, ..Directory::default() };
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(host)).await;
         let marked = Marked { store };
         marked.fill().await;
         marked

@@ -279,23 +279,3 @@ fn every_migration_is_compiled_in() {
         }
     }
 }
-
-/// A user who is erased keeps the key, so that no table is emptied with the row.
-#[test]
-fn every_table_of_a_user_is_emptied_when_the_user_is_erased() {
-    let folder = root().join("example-host/migrations/sqlite");
-    let mut migrations = String::new();
-    for file in fs::read_dir(folder).unwrap() {
-        migrations += &fs::read_to_string(file.unwrap().path()).unwrap();
-    }
-    let tables = migrations.split("CREATE TABLE ").skip(1);
-    let tables = tables.filter(|table| table.contains("REFERENCES host_users"));
-    let tables: Vec<&str> = tables.filter_map(|table| table.split(' ').next()).collect();
-    assert!(tables.len() >= 3, "{tables:?}");
-    let code = root().join("example-host/src/identity/persons.rs");
-    let code = fs::read_to_string(code).unwrap();
-    for table in tables {
-        let emptied = code.contains(&format!("DELETE FROM {table} WHERE user_id = ?"));
-        assert!(emptied, "an erased user leaves something in {table}");
-    }
-}

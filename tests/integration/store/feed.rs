@@ -24,7 +24,7 @@ fn below(path: &str) -> String {
 }
 
 async fn open() -> Bare {
-    Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await
+    Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await
 }
 
 async fn write(store: &Bare, method: Method, path: &str, body: Value) -> Value {

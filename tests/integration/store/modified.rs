@@ -46,7 +46,7 @@ impl Page {
 }
 
 async fn open() -> Bare {
-    let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
+    let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await;
     // The feed began a day ago, so a moment since then is one of changes.
     store.run("UPDATE shop_feed SET began = began - 86400000000").await;
     store

@@ -64,14 +64,6 @@ impl Host for Slow {
         Arc::new(PermissiveHost).find_user(query).await
     }
 
-    fn parameters(&self) -> String {
-        PermissiveHost.parameters()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        PermissiveHost.parameters_revision()
-    }
-
     async fn send_mail(self: Arc<Self>, mail: Mail) -> Result<(), Error> {
         self.asked.lock().unwrap().push(mail.id);
         let mut begun = Begun { host: &self, ended: false };

@@ -37,7 +37,7 @@ pub struct Shelves {
 
 impl Shelves {
     pub async fn open() -> Shelves {
-        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await;
         for number in 0..GROUPS + CLIENTS as i64 {
             let name = format!("m{number}");
             for (path, body) in [

@@ -125,7 +125,7 @@ struct Versions {
 
 impl Versions {
     async fn open() -> Versions {
-        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory)).await;
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await;
         let mirror = Mirror::of("");
         let mut versions = Versions { store, keys: BTreeMap::new(), mirror };
         for (kind, body) in RECORDS {

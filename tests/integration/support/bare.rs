@@ -1,17 +1,18 @@
 //! A store without a host, for tests below the level of HTTP: the statically linked one, on a
 //! database that the loaded library never opens.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use host_interface::{
-    Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, User, UserQuery,
+    Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry, User,
+    UserQuery,
 };
 use plugin::app::App;
 use plugin::bulk::reference;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use plugin::store::Store;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::databases::{Database, Engine};
 use crate::support::permissive::{PermissiveHost, permitted};
@@ -27,24 +28,49 @@ pub struct Bare {
 }
 
 /// A host that permits everything and has every user, so that orders may belong to any user.
-pub struct Directory;
+#[derive(Clone)]
+pub struct Directory {
+    /// The address of each user.
+    pub email: &'static str,
+    /// The parameters that the site has set.
+    pub set: Value,
+    /// The entries of the trail, which stay when the host has been passed on.
+    pub trail: Arc<Mutex<Vec<TrailEntry>>>,
+}
+
+impl Default for Directory {
+    fn default() -> Directory {
+        Directory { email: "ada@example.com", set: json!({}), trail: Arc::default() }
+    }
+}
 
 impl Host for Directory {
     async fn find_user(self: Arc<Self>, query: UserQuery) -> Result<Option<User>, Error> {
         let UserQuery::Id(id) = query else { return Ok(None) };
-        Ok(Some(User::new(id, "ada", "Ada", "ada@example.com")))
+        Ok(Some(User::new(id, "ada", "Ada", self.email)))
     }
 
     fn parameters(&self) -> String {
-        PermissiveHost.parameters()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        PermissiveHost.parameters_revision()
+        self.set.to_string()
     }
 
     async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
         Ok(())
+    }
+
+    async fn record(self: Arc<Self>, entry: TrailEntry) -> Result<(), Error> {
+        self.trail.lock().unwrap().push(entry);
+        Ok(())
+    }
+
+    /// A number that addresses share only by chance.
+    fn email_hash(&self, email: &str) -> Result<String, Error> {
+        let sum: u64 = email
+            .trim()
+            .to_lowercase()
+            .bytes()
+            .fold(7, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        Ok(format!("{sum:016x}"))
     }
 
     fn log(&self, record: &LogRecord<'_>) {

@@ -154,14 +154,6 @@ impl Host for Inside {
         Ok(Some(User::new(id, "ada", "Ada", "ada@example.com")))
     }
 
-    fn parameters(&self) -> String {
-        PermissiveHost.parameters()
-    }
-
-    fn parameters_revision(&self) -> u64 {
-        PermissiveHost.parameters_revision()
-    }
-
     async fn send_mail(self: Arc<Self>, _mail: Mail) -> Result<(), Error> {
         Ok(())
     }

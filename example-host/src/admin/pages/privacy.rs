@@ -1,20 +1,23 @@
-//! The page about a person's data: finding somebody, what there is, a copy of it, and its removal. The address is only ever
-//! sent in forms, so that it is in no log and in no history of a browser.
+//! The page about a person's data: finding somebody, what there is, a copy of it, and its removal; and what is kept no
+//! longer, of anybody. An address is only ever sent in forms, so that it is in no log and in no history of a browser.
 
 use std::collections::BTreeSet;
 
 use askama::Template;
 use axum::body::Body;
-use host_interface::{ErasedEverywhere, Erasure, Person};
+use host_interface::{ErasedEverywhere, Erasure, Person, with_separators};
 
 use crate::admin::catalogue::Catalogue;
+use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
+use crate::admin::records::schema::in_words;
 use crate::admin::view::{Field, Layout, Notice, View, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 use crate::base::error::Error;
 use crate::site::Site;
 use crate::site::privacy::erasures::Done;
 use crate::site::privacy::places::Part;
+use crate::site::privacy::retention;
 
 #[derive(Template)]
 #[template(path = "admin/privacy.html")]
@@ -22,6 +25,10 @@ struct PrivacyPage {
     layout: Layout,
     find: Vec<Field>,
     found: Option<Found>,
+    /// The extensions that remove what they keep no longer.
+    retaining: Vec<String>,
+    /// What this would be, if that was asked for.
+    expired: Vec<Expired>,
     parts: Vec<Part>,
     /// The extensions without a map.
     unmapped: Vec<String>,
@@ -46,6 +53,13 @@ struct Count {
     place: String,
     records: u64,
     remaining: u64,
+}
+
+/// What an extension keeps no longer, as it reports it.
+struct Expired {
+    extension: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
 }
 
 /// What was entered.
@@ -78,6 +92,13 @@ pub(crate) async fn find(visit: Visit) -> Result<Outcome, Problem> {
         }
         Err(why) => again(&visit, &asked, why?).await,
     }
+}
+
+/// Counts what is kept no longer. Nothing is changed.
+pub(crate) async fn retention(visit: Visit) -> Result<Outcome, Problem> {
+    let expired = visit.site.expired().await?.into_iter().map(Expired::from).collect();
+    let page = PrivacyPage { expired, ..page_of(&visit, &Asked::default(), None, None).await? };
+    Ok(Outcome::Answered(show(&page)?))
 }
 
 /// Downloads a copy of everything about a person.
@@ -205,12 +226,35 @@ impl Found {
     }
 }
 
+impl From<retention::Expired> for Expired {
+    fn from(retention::Expired { extension, rows }: retention::Expired) -> Self {
+        let columns = rows.first().into_iter().flat_map(|row| row.keys());
+        Self {
+            columns: columns.map(|name| in_words(name, false)).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.values().map(|value| with_separators(plain(value))).collect())
+                .collect(),
+            extension,
+        }
+    }
+}
+
 async fn render(
     visit: &Visit,
     asked: &Asked,
     found: Option<Found>,
     notice: Option<Notice>,
 ) -> Result<View, Problem> {
+    show(&page_of(visit, asked, found, notice).await?)
+}
+
+async fn page_of(
+    visit: &Visit,
+    asked: &Asked,
+    found: Option<Found>,
+    notice: Option<Notice>,
+) -> Result<PrivacyPage, Problem> {
     let mut layout = visit.layout("Privacy");
     if let Some(notice) = notice {
         layout = layout.with_notice(notice);
@@ -218,7 +262,7 @@ async fn render(
     let is_served = |name: &String| visit.site.loaded(name).is_some();
     let (unmapped, unserved) =
         visit.site.unmapped().await?.into_iter().partition(|name| is_served(name));
-    show(&PrivacyPage {
+    Ok(PrivacyPage {
         layout,
         find: vec![
             Field::text("email", "E-mail address").maybe_empty().value(&asked.email),
@@ -228,6 +272,8 @@ async fn render(
                 .value(&asked.user),
         ],
         found,
+        retaining: visit.site.retaining().map(|(extension, _)| extension.to_owned()).collect(),
+        expired: Vec::new(),
         parts: visit.site.places_of_personal_data(),
         unmapped,
         unserved,

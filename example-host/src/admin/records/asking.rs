@@ -126,7 +126,9 @@ impl From<Refused> for Problem {
     fn from(Refused { status, says }: Refused) -> Self {
         match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => Problem::Trouble(Trouble::Gone),
-            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => Problem::Trouble(Trouble::Denied),
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
+                Problem::Trouble(Trouble::Denied(says))
+            }
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                 Problem::Trouble(Trouble::Busy)
             }

@@ -19,3 +19,5 @@ pub(crate) mod schema;
 pub(crate) mod sending;
 pub(crate) mod showing;
 pub(crate) mod visible;
+#[cfg(test)]
+mod weight;

@@ -1,7 +1,5 @@
 //! Records as the API answers them: documents of JSON:API, or plain objects where an extension answers these.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value};
 
 use crate::admin::openapi::plain;
@@ -115,13 +113,6 @@ impl Record {
         Identity { kind: self.kind.clone(), id: self.id.clone() }
     }
 
-    /// What it is called; its key if its attributes have no name.
-    pub(crate) fn label(&self, kind: &Kind) -> String {
-        let names = kind.label.iter().filter_map(|name| self.attributes.get(name)).map(plain);
-        let names: Vec<String> = names.filter(|name| !name.trim().is_empty()).collect();
-        if names.is_empty() { self.id.clone() } else { names.join(" ") }
-    }
-
     /// The record that a relationship has, if that has one only.
     pub(crate) fn related(&self, relation: &str) -> Option<&Identity> {
         let (_, related) = self.relations.iter().find(|(name, _)| name == relation)?;
@@ -157,24 +148,6 @@ impl Identity {
         let id = plain(&of["id"]);
         let kind = of["type"].as_str()?.to_owned();
         (!id.is_empty()).then_some(Self { kind, id })
-    }
-}
-
-/// The names of records, by their types and keys.
-#[derive(Debug, Default)]
-pub(crate) struct Names(HashMap<Identity, String>);
-
-impl Names {
-    /// Adds records whose types `kind` finds.
-    pub(crate) fn add<'k>(&mut self, records: &[Record], kind: impl Fn(&str) -> Option<&'k Kind>) {
-        for record in records {
-            let Some(kind) = kind(&record.kind) else { continue };
-            self.0.insert(record.identity(), record.label(kind));
-        }
-    }
-
-    pub(crate) fn of(&self, record: &Identity) -> Option<&str> {
-        self.0.get(record).map(String::as_str)
     }
 }
 
@@ -223,18 +196,14 @@ mod tests {
             (listed.total, listed.after.as_deref(), listed.before.as_deref()),
             (Some(40), Some("page=2"), Some("page=0"))
         );
-        let labels: Vec<String> = listed.records.iter().map(|of| of.label(&kind)).collect();
-        assert_eq!(labels, ["Lamp", "8"]);
         let lamp = &listed.records[0];
         assert_eq!(lamp.version, "3");
         assert_eq!(lamp.related("owner").map(|of| of.id.as_str()), Some("2"));
         assert_eq!(lamp.related("parts"), None);
         assert_eq!(lamp.parent(&kind, "people"), Some("2".to_owned()));
         assert_eq!(lamp.parent(&kind, "writers"), Some("4".to_owned()));
-        let mut names = Names::default();
-        names.add(&listed.included, |_| Some(&kind));
         let ann = Identity { kind: "people".to_owned(), id: "2".to_owned() };
-        assert_eq!(names.of(&ann), Some("Ann"));
+        assert_eq!(listed.included[0].identity(), ann);
     }
 
     #[test]
@@ -245,8 +214,8 @@ mod tests {
         for answer in [records.clone(), json!({"items": records, "total": 9})] {
             let listed = Listed::read(&kind, &answer);
             let found: Vec<_> =
-                listed.records.iter().map(|of| (of.id.as_str(), of.label(&kind))).collect();
-            assert_eq!(found, [("7", "Lamp".to_owned())]);
+                listed.records.iter().map(|of| (of.id.as_str(), &of.attributes["name"])).collect();
+            assert_eq!(found, [("7", &json!("Lamp"))]);
         }
         for answer in [json!(null), json!({"data": {}}), json!("x"), json!([[]])] {
             assert!(Listed::read(&kind, &answer).records.is_empty(), "{answer}");

@@ -1,5 +1,5 @@
-//! The records that attributes refer to, for the fields of a form: all of them where they are few, and else the names of
-//! those that are chosen. A name that is entered is searched for.
+//! The records that attributes and filters refer to, for the fields of a form: all of them where they are few, and else the
+//! names of those that are chosen. A name that is entered is searched for.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,8 +11,10 @@ use crate::admin::visit::Visit;
 use super::asking;
 use super::entered::Entered;
 use super::faults::Faults;
+use super::listing::{self, Wanted};
 use super::model::{Attribute, Kind, Query, Route, Shape, Types};
 use super::record::Listed;
+use super::showing;
 
 /// The maximum number of records that are offered as choices.
 const FEW: usize = 50;
@@ -27,14 +29,27 @@ const ASKED: usize = 40;
 #[derive(Default)]
 pub(crate) struct References {
     kinds: HashMap<String, Known>,
-    /// What was found for what was entered in a field, by its pointer.
-    candidates: HashMap<String, Vec<(String, String)>>,
+    candidates: Candidates,
+}
+
+/// Records with their keys and their names.
+pub(crate) type Named = Vec<(String, String)>;
+
+/// What was found for what was entered in a field, by its pointer, if that is more than one record.
+pub(crate) type Candidates = HashMap<String, Named>;
+
+/// The records that have a name that was entered.
+pub(crate) enum Found {
+    /// The key of the only one, or of the only one with exactly this name.
+    One(String),
+    Several(Named),
+    None,
 }
 
 /// What is known of the records of a type.
 pub(crate) enum Known {
     /// All of them, with their keys and their names.
-    All(Vec<(String, String)>),
+    All(Named),
     /// The names of some, by their keys.
     Some(HashMap<String, String>),
 }
@@ -76,6 +91,7 @@ impl References {
         attributes: &[Attribute],
         entered: &Entered,
         below: &[Below<'_>],
+        candidates: Candidates,
     ) -> Result<Self, Problem> {
         let mut wanted = BTreeSet::new();
         referred(attributes, &mut wanted);
@@ -89,46 +105,69 @@ impl References {
         for (name, known) in join_all(asked).await {
             kinds.extend(known?.map(|known| (name.to_owned(), known)));
         }
-        Ok(Self { kinds, candidates: HashMap::new() })
+        Ok(Self { kinds, candidates })
     }
+}
 
-    /// Replaces the names that were entered by the keys of their records. A name of several records becomes a choice
-    /// among them, and one of none a fault.
-    pub(crate) async fn resolve(
-        &mut self,
-        visit: &Visit,
-        types: &Types,
-        attributes: &[Attribute],
-        entered: &mut Entered,
-    ) -> Result<Faults, Problem> {
-        let mut faults = Faults::default();
-        let is_name = |text: &str| !text.is_empty() && text.parse::<i64>().is_err();
-        let named = entered.fields(attributes).into_iter();
-        let named = named.filter(|(_, of, text)| of.reference.is_some() && is_name(text));
-        let named = named.take(ASKED).map(|(at, of, text)| (at, of, text.to_owned()));
-        let named: Vec<_> = named.collect();
-        for (pointer, attribute, text) in named {
-            let kind = attribute.reference.as_deref().and_then(|name| types.kind(name));
-            let Some(kind) = kind else { continue };
-            let Some(found) = searched(visit, kind, &text).await? else { continue };
-            let exact = |of: &&(String, String)| of.1.to_lowercase() == text.to_lowercase();
-            let mut same = found.iter().filter(exact);
-            match (found.as_slice(), same.next(), same.next()) {
-                ([only], _, _) | (_, Some(only), None) => entered.set(pointer, only.0.clone()),
-                // Keys may be texts too.
-                ([], _, _) if attribute.shape != Shape::Whole => {}
-                ([], _, _) => {
-                    faults.add(&pointer, format!("No {} has this name.", kind.singular));
-                }
-                _ => {
-                    let says = format!("Several records match “{text}”: choose one of them.");
-                    faults.add(&pointer, says);
-                    self.candidates.insert(pointer, found);
-                }
+/// Replaces the names that were entered by the keys of their records. A name of several records becomes a choice among
+/// them, and one of none a fault.
+pub(crate) async fn resolve(
+    visit: &Visit,
+    types: &Types,
+    attributes: &[Attribute],
+    entered: &mut Entered,
+) -> Result<(Faults, Candidates), Problem> {
+    let (mut faults, mut candidates) = (Faults::default(), Candidates::new());
+    let named = entered.fields(attributes).into_iter();
+    let named = named.filter(|(_, of, text)| of.reference.is_some() && is_name(text));
+    let named = named.take(ASKED).map(|(at, of, text)| (at, of, text.to_owned()));
+    let named: Vec<_> = named.collect();
+    for (pointer, attribute, text) in named {
+        let kind = attribute.reference.as_deref().and_then(|name| types.kind(name));
+        let Some(kind) = kind else { continue };
+        match find(visit, kind, &text).await? {
+            Some(Found::One(key)) => entered.set(pointer, key),
+            // Keys may be texts too.
+            Some(Found::None) if attribute.shape == Shape::Whole => {
+                faults.add(&pointer, format!("No {} has this name.", kind.singular));
             }
+            Some(Found::Several(found)) => {
+                let says = format!("Several records match “{text}”: choose one of them.");
+                faults.add(&pointer, says);
+                candidates.insert(pointer, found);
+            }
+            Some(Found::None) | None => {}
         }
-        Ok(faults)
     }
+    Ok((faults, candidates))
+}
+
+/// Whether a text that was entered may be the name of a record, and not its key.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.parse::<i64>().is_err()
+}
+
+/// The records that have this name; `None` if the type cannot be searched.
+pub(crate) async fn find(visit: &Visit, kind: &Kind, text: &str) -> Result<Option<Found>, Problem> {
+    let (Some(list), Some(search)) = (&kind.list, &kind.query.search) else { return Ok(None) };
+    let sought = [(search.clone(), text.to_owned())];
+    let Some(listed) = names(visit, kind, (list, &kind.query, ""), FOUND, &sought).await? else {
+        return Ok(None);
+    };
+    let found = named(&listed, kind);
+    let exact = |of: &&(String, String)| of.1.to_lowercase() == text.to_lowercase();
+    let mut same = found.iter().filter(exact);
+    Ok(Some(match (found.as_slice(), same.next(), same.next()) {
+        ([only], _, _) | (_, Some(only), None) => Found::One(only.0.clone()),
+        ([], _, _) => Found::None,
+        _ => Found::Several(found),
+    }))
+}
+
+/// All records of a type, if there are few, and the user may list them.
+pub(crate) async fn all(visit: &Visit, kind: &Kind) -> Option<Named> {
+    let list = kind.list.as_ref()?;
+    few(&names(visit, kind, (list, &kind.query, ""), FEW, &[]).await.ok()??, kind)
 }
 
 /// The types that attributes refer to.
@@ -162,41 +201,44 @@ async fn known(
         (None, Some(list)) => (list, &kind.query, ""),
         (None, None) => return Ok(None),
     };
-    if !asking::may(visit, route) {
-        return Ok(None);
-    }
-    let limit = query.limit.clone().map(|limit| (limit, FEW.to_string()));
-    let Ok(listed) = asking::list(visit, kind, route, id, limit.as_slice()).await? else {
+    let Some(listed) = names(visit, kind, (route, query, id), FEW, &[]).await? else {
         return Ok(None);
     };
-    let number = u64::try_from(listed.records.len()).unwrap_or(u64::MAX);
-    if listed.records.len() <= FEW && listed.total.is_none_or(|total| total == number) {
-        return Ok(Some(Known::All(named(&listed, kind))));
+    if let Some(all) = few(&listed, kind) {
+        return Ok(Some(Known::All(all)));
     }
     let shown = chosen.iter().map(|key| async move {
         let (record, _) = asking::show(visit, kind, key, &[]).await.ok()?;
-        Some((key.clone(), record.label(kind)))
+        Some((key.clone(), showing::label(&record, kind)))
     });
     Ok(Some(Known::Some(join_all(shown).await.into_iter().flatten().collect())))
 }
 
-/// The records that a search for a name finds, with their keys and names; `None` if the type cannot be searched.
-async fn searched(
+/// The first records of a list, with what names them; `None` if the user may not list them.
+async fn names(
     visit: &Visit,
     kind: &Kind,
-    text: &str,
-) -> Result<Option<Vec<(String, String)>>, Problem> {
-    let (Some(list), Some(search)) = (&kind.list, &kind.query.search) else { return Ok(None) };
-    if !asking::may(visit, list) {
+    (route, query, id): (&Route, &Query, &str),
+    rows: usize,
+    sought: &asking::Asked,
+) -> Result<Option<Listed>, Problem> {
+    if !asking::may(visit, route) {
         return Ok(None);
     }
-    let limit = kind.query.limit.clone().map(|limit| (limit, FOUND.to_string()));
-    let query: Vec<_> = limit.into_iter().chain([(search.clone(), text.to_owned())]).collect();
-    let found = asking::list(visit, kind, list, "", &query).await?;
-    Ok(found.ok().map(|listed| named(&listed, kind)))
+    let rows = rows.to_string();
+    let fields = vec![(kind.name.as_str(), kind.label.iter().map(String::as_str).collect())];
+    let asked = listing::asked(query, sought, Wanted { rows: &rows, fields, ..Wanted::default() });
+    Ok(asking::list(visit, kind, route, id, &asked).await?.ok())
+}
+
+/// The records of a list, if these are all.
+fn few(listed: &Listed, kind: &Kind) -> Option<Named> {
+    let number = u64::try_from(listed.records.len()).ok()?;
+    let is_all = listed.records.len() <= FEW && listed.total.is_none_or(|total| total == number);
+    is_all.then(|| named(listed, kind))
 }
 
 /// Records with their keys and their names.
-fn named(listed: &Listed, kind: &Kind) -> Vec<(String, String)> {
-    listed.records.iter().map(|of| (of.id.clone(), of.label(kind))).collect()
+fn named(listed: &Listed, kind: &Kind) -> Named {
+    listed.records.iter().map(|of| (of.id.clone(), showing::label(of, kind))).collect()
 }

@@ -27,7 +27,7 @@ const INITIALS: [&str; 10] = ["api", "ean", "id", "ip", "iso", "sku", "upc", "ur
 /// The number of characters above which a text is entered in several lines.
 const LONG_TEXT: u64 = 2048;
 /// The maximum size of what is read of a document, in bytes.
-const SIZE: usize = 3 * 1024 * 1024;
+const SIZE: usize = 2 * 1024 * 1024;
 
 /// A document whose schemas are read.
 pub(super) struct Schemas<'d> {
@@ -122,12 +122,15 @@ impl<'d> Schemas<'d> {
         let example = views.iter().map(|view| &view["example"]).find(|example| example.is_object());
         let current = self.properties(schema).into_iter();
         let current = current.filter(|(_, property)| property["deprecated"] != true);
-        let read = current.map_while(|(name, property)| {
-            let example = example.map_or(&Value::Null, |example| &example[name.as_str()]);
-            let required = required.contains(&name.as_str());
-            Some(Attribute { required, ..self.attribute(name, property, example, depth)? })
-        });
-        read.collect()
+        let mut read: Vec<Attribute> = current
+            .map_while(|(name, property)| {
+                let example = example.map_or(&Value::Null, |example| &example[name.as_str()]);
+                let required = required.contains(&name.as_str());
+                Some(Attribute { required, ..self.attribute(name, property, example, depth)? })
+            })
+            .collect();
+        read.shrink_to_fit();
+        read
     }
 
     /// An attribute, unless the document has too much.
@@ -163,8 +166,11 @@ impl<'d> Schemas<'d> {
         };
         // Counted before what it consists of, so that it has its place before that.
         let Attribute { name, title, description, example: shown, .. } = &attribute;
-        let texts = name.len() + title.len() + description.len() + shown.len();
-        self.charge(size_of::<Attribute>() + texts)
+        let Attribute { default, reference, minimum, maximum, .. } = &attribute;
+        let texts = [name, title, description, shown].map(String::len).iter().sum::<usize>();
+        let others = [default, reference, minimum, maximum];
+        let others = others.map(|text| text.as_ref().map_or(0, String::len)).iter().sum::<usize>();
+        self.charge(size_of::<Attribute>() + texts + others)
             .then(|| Attribute { shape: self.shape_at(schema, example, depth), ..attribute })
     }
 

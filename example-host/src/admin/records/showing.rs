@@ -1,6 +1,8 @@
 //! Values as people read them: numbers with separators, moments and days in words, names of records in place of keys.
 //! What is left out of the text is in `exact`.
 
+use std::collections::HashMap;
+
 use host_interface::with_separators;
 use serde_json::Value;
 use time::format_description::well_known::Rfc3339;
@@ -10,7 +12,7 @@ use time::{Date, OffsetDateTime, PrimitiveDateTime, UtcOffset};
 use crate::admin::openapi::{self, indented};
 
 use super::model::{Attribute, Kind, Shape};
-use super::record::{Identity, Names, Record};
+use super::record::{Identity, Record};
 
 /// A value on a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,24 @@ pub(crate) enum Look {
     /// The text is the address of a picture that the browser may load.
     Picture,
     Data,
+}
+
+/// The names of records, by their types and keys.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashMap<Identity, String>);
+
+impl Names {
+    /// Adds records whose types `kind` finds.
+    pub(crate) fn add<'k>(&mut self, records: &[Record], kind: impl Fn(&str) -> Option<&'k Kind>) {
+        for record in records {
+            let Some(kind) = kind(&record.kind) else { continue };
+            self.0.insert(record.identity(), label(record, kind));
+        }
+    }
+
+    pub(crate) fn of(&self, record: &Identity) -> Option<&str> {
+        self.0.get(record).map(String::as_str)
+    }
 }
 
 impl Shown {
@@ -77,7 +97,7 @@ pub(crate) fn plain(value: &Value, longest: usize) -> Shown {
     of_shape(&shape, value, longest)
 }
 
-/// The name of a record, as people read it.
+/// The name of a record, as people read it; its key if its attributes have no name.
 pub(crate) fn label(record: &Record, kind: &Kind) -> String {
     let parts = kind.label.iter().filter_map(|name| {
         let attribute = kind.attribute(name)?;
@@ -222,6 +242,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::admin::records::reading;
+
+    #[test]
+    fn a_record_is_called_by_the_parts_of_its_name_or_by_its_key() {
+        let properties = json!({"id": {"type": "integer"}, "name": {"type": "string"}, "size": {"type": "integer"}});
+        let item = json!({"x-label": ["name", "of", "size"], "properties": properties});
+        let schema =
+            json!({"content": {"application/json": {"schema": {"type": "array", "items": item}}}});
+        let document = json!({"paths": {"/things": {"get": {"responses": {"200": schema}}}}});
+        let kind = reading::read("x", "", &document).kinds.remove(0);
+        let records = json!([{"id": 7, "name": "Lamp", "size": 1200}, {"id": 8, "name": " "}]);
+        let listed = crate::admin::records::record::Listed::read(&kind, &records);
+        let labels: Vec<String> = listed.records.iter().map(|of| label(of, &kind)).collect();
+        assert_eq!(labels, ["Lamp 1,200", "8"]);
+        let mut names = Names::default();
+        names.add(&listed.records, |_| Some(&kind));
+        assert_eq!(names.of(&listed.records[1].identity()), Some("8"));
+    }
 
     fn see(shape: Shape, value: Value) -> (String, String) {
         let shown = of_shape(&shape, &value, 20);

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use host_interface::{ErasedEverywhere, Erasure, Error, Person};
 
 use crate::base::error::Error as SiteError;
-use crate::base::text::one_line;
+use crate::base::text::{fold, one_line};
 use crate::identity::persons;
 use crate::site::persons::Persons;
 use crate::site::{Inner, Site};
@@ -18,9 +18,10 @@ impl Persons for Inner {
         self: Arc<Self>,
         extension: String,
         person: Person,
+        by: i64,
     ) -> BoxFuture<'static, Result<String, Error>> {
         Box::pin(async move {
-            let site = acting(self, &extension, "export a person", 0, &person).await;
+            let site = acting(self, &extension, "export a person", by, None).await;
             let done = async { site?.export_person(&person).await }.await;
             done.map_err(|error| answered(&extension, error))
         })
@@ -33,7 +34,7 @@ impl Persons for Inner {
     ) -> BoxFuture<'static, Result<ErasedEverywhere, Error>> {
         Box::pin(async move {
             let (by, person) = (erasure.by, &erasure.person);
-            let site = acting(self, &extension, "erase a person", by, person).await;
+            let site = acting(self, &extension, "erase a person", by, Some(person)).await;
             let done = async { site?.erase_person(&erasure).await }.await;
             done.map_err(|error| answered(&extension, error))
         })
@@ -41,8 +42,7 @@ impl Persons for Inner {
 
     fn erase_again(self: Arc<Self>, extension: String) -> BoxFuture<'static, Result<u64, Error>> {
         Box::pin(async move {
-            let nobody = Person::default();
-            let site = acting(self, &extension, "erase persons again", 0, &nobody).await;
+            let site = acting(self, &extension, "erase persons again", 0, None).await;
             let done = async { site?.erase_again().await }.await;
             done.map_err(|error| answered(&extension, error))
         })
@@ -50,13 +50,13 @@ impl Persons for Inner {
 }
 
 /// The site on behalf of an extension, and of the user who has asked it. A user who asks for their own erasure is not
-/// named, because no entry names them any more.
+/// named, because no entry of it names the erased person.
 async fn acting(
     inner: Arc<Inner>,
     extension: &str,
     action: &str,
     by: i64,
-    person: &Person,
+    erased: Option<&Person>,
 ) -> Result<Site, SiteError> {
     let site = Site { inner, actor: None };
     let user = match by {
@@ -64,7 +64,10 @@ async fn acting(
         by => persons::by_key(site.state().database(), by).await?,
     };
     let is_own = |user: &persons::Known| {
-        person.user == Some(user.id) || person.email.as_deref() == Some(user.email.as_str())
+        erased.is_some_and(|person| {
+            let email = person.email.as_deref().map(|email| fold(email.trim()));
+            person.user == Some(user.id) || email == Some(fold(&user.email))
+        })
     };
     let username = user.filter(|user| !is_own(user)).map(|user| user.username);
     let by = (by, username.unwrap_or_default());

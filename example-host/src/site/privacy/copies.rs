@@ -77,8 +77,9 @@ impl Site {
             }
         };
         if let Some(user) = &found.whom.user {
-            let (exported, sessions) = persons::export(database, user).await?;
-            put("users", vec![exported]);
+            for (place, records) in persons::export(database, user).await? {
+                put(place, records);
+            }
             let known = tokens::of_user(database, &self.state().scopes(), user.id).await?;
             let token = |token: tokens::TokenEntry| {
                 json!({
@@ -91,7 +92,6 @@ impl Site {
                 })
             };
             put("tokens", known.into_iter().map(token).collect());
-            put("sessions", sessions);
         }
         let mails = self.mailer().folder().find(found.whom.is_theirs.clone()).await?;
         put("mails", mails.into_iter().map(|mail| json!(mail)).collect());

@@ -10,3 +10,4 @@ pub(crate) mod copies;
 pub(crate) mod erasures;
 mod found;
 pub(crate) mod places;
+pub(crate) mod retention;

@@ -7,31 +7,15 @@ use host_interface::{Description, LoadedPlugin, PersonalData, Privacy};
 
 use crate::base::error::Error;
 use crate::extensions::registry;
+use crate::identity::persons;
 use crate::site::Site;
 
 /// The name of the host's own part.
 pub(crate) const HOST: &str = "host";
 
-/// Where the host itself keeps data of persons: the name, what is kept, what for, and how long.
-const OWN: [[&str; 4]; 6] = [
-    [
-        "users",
-        "names, the e-mail address, and the groups",
-        "access to the site, and who has done something",
-        "until the user is removed; an erased user is blocked, has no groups, and is named by the key alone",
-    ],
-    [
-        "tokens",
-        "names of API tokens, when each was used last, and from which address",
-        "access to the API",
-        "until they are revoked; those of an erased user are removed",
-    ],
-    [
-        "sessions",
-        "when a user signed in to the administration, and from which address",
-        "access to the administration",
-        "until they end, at most 12 hours; those of an erased user are removed",
-    ],
+/// Where the host keeps data of persons beside [what it keeps of users](persons::PLACES): the name, what is kept, what
+/// for, and how long.
+const OTHERS: [[&str; 4]; 3] = [
     [
         "mails",
         "mails that were written to a folder, because no mail server is set",
@@ -76,9 +60,11 @@ impl Site {
 
     /// All places where the site keeps data of persons, that of the host first.
     pub(crate) fn places_of_personal_data(&self) -> Vec<Part> {
-        let own =
-            OWN.map(|[name, what, purpose, kept]| PersonalData::new(name, what, purpose, kept));
-        let own = Part { name: HOST.to_owned(), places: own.to_vec() };
+        let users = persons::PLACES.iter().map(|of| [of.name, of.what, of.purpose, of.kept]);
+        let own = users
+            .chain(OTHERS)
+            .map(|[name, what, purpose, kept]| PersonalData::new(name, what, purpose, kept));
+        let own = Part { name: HOST.to_owned(), places: own.collect() };
         let of_extensions = self
             .mapped()
             .map(|(of, privacy, _)| Part { name: of.name.clone(), places: privacy.places.clone() });

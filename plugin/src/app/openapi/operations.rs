@@ -209,6 +209,10 @@ fn summary(endpoint: &Endpoint) -> String {
             "Export all records of a type".to_owned()
         }
         Operation::Import => "Import a file of records".to_owned(),
+        Operation::Special(Special { answer: Answer::Person(what), .. }) => {
+            let (first, rest) = what.split_at(1);
+            format!("{}{rest} a person's data", first.to_uppercase())
+        }
         Operation::Special(Special { body: Some(body), .. }) => {
             format!("Add one {} of a {singular}", body.singular)
         }

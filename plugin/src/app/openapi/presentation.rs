@@ -19,8 +19,8 @@ pub(super) fn naming(mut schema: Value, kind: &str) -> Value {
 
 /// A schema of values of a field, which may be the key of a record.
 pub(super) fn of_field(schema: Value, field: &Field) -> Value {
-    match field.kind {
-        Kind::Key(kind) => naming(schema, kind),
+    match (field.kind, field.refers) {
+        (Kind::Key(kind), _) | (_, Some(kind)) => naming(schema, kind),
         _ => schema,
     }
 }

@@ -1,7 +1,7 @@
 //! The panel of sales on the first page of the administration. It is made from the sums of the report, so
 //! that both always show the same numbers, and reads no table itself.
 
-use host_interface::{Chart, PanelContent, Table, with_separators};
+use host_interface::{Chart, PanelContent, RecordLink, Table, with_separators};
 use time::Date;
 use time::macros::format_description;
 
@@ -33,15 +33,31 @@ fn drawn(sales: &Sales) -> PanelContent {
     let charts = totals.iter().take(CHARTS).map(|(currency, sums)| chart(sales, currency, sums));
     let content = charts.fold(PanelContent::new(), PanelContent::chart);
     let columns = ["Currency", "Orders", "Items", "Net sales", "Per order"];
-    content.table(totals.into_iter().fold(Table::new(columns), |table, (currency, sums)| {
-        table.row([
+    let orders = orders_of(sales);
+    let table = totals.into_iter().fold(Table::new(columns), |table, (currency, sums)| {
+        let cells = [
             currency.to_owned(),
             with_separators(sums.orders),
             with_separators(sums.items),
             money(sums.net()),
             money(sums.net_per_order()),
-        ])
-    }))
+        ];
+        table.row_about(orders.clone(), cells)
+    });
+    // Lists have no filter for that.
+    content
+        .table(table)
+        .note("Rows lead to the orders of these days, whatever their currency and status.")
+}
+
+/// The list of the orders of all days.
+fn orders_of(sales: &Sales) -> RecordLink {
+    let ends =
+        [sales.periods.first().map(|of| of.range.from), sales.periods.last().map(|of| of.range.to)];
+    let days = ["filter[date_from]", "filter[date_to]"].into_iter().zip(ends);
+    let days = days.filter_map(|(name, day)| Some((name, day?.to_string())));
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(days).finish();
+    RecordLink::list("orders", query)
 }
 
 fn chart(sales: &Sales, currency: &str, total: &Sums) -> Chart {

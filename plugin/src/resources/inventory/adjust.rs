@@ -73,7 +73,8 @@ const REFERENCE: Handle<String> = text("reference", 255).words();
 const EXPECTED: Handle<i64> =
     int("expected_quantity").between(0, i32::MAX as i64).nullable().number();
 const PRODUCT: Handle<i64> = key("shop_product_id", "products").nullable().number();
-const VARIANT: Handle<i64> = int("variant_id").between(1, i64::MAX).nullable().number();
+const VARIANT: Handle<i64> =
+    int("variant_id").between(1, i64::MAX).nullable().referring_to("variants").number();
 
 /// Changes the quantity of the product in the path, or of a variant of it.
 pub(super) async fn one(call: &Call<'_>) -> Result<Response, Error> {

@@ -110,8 +110,10 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
 pub(super) const SKU: Handle<String> = identifier("orderitem_sku", 255).derived().words();
 pub(super) const NAME: Handle<String> = text("orderitem_name", MAX_NAME).derived().words();
 const MAX_NAME: usize = 255;
-pub(super) const PRODUCT: Handle<i64> = int("product_id").nullable().number();
-pub(super) const VARIANT: Handle<i64> = int("variant_id").nullable().number();
+pub(super) const PRODUCT: Handle<i64> =
+    int("product_id").nullable().referring_to("products").number();
+pub(super) const VARIANT: Handle<i64> =
+    int("variant_id").nullable().referring_to("variants").number();
 pub(super) const ATTRIBUTES: Field = json("orderitem_attributes").personal(Personal::FreeText);
 pub(super) const WEIGHT: Field = quantity("orderitem_weight").nullable();
 pub(super) const QUANTITY: Handle<i64> =

@@ -7,7 +7,7 @@ use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::Action;
 use crate::admin::records::record::Record;
-use crate::admin::records::references::{Below, References};
+use crate::admin::records::references::{self, Below, Candidates, References};
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::records::showing;
 use crate::admin::view::{View, show};
@@ -23,8 +23,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     at.offered(Some(&action.route))?;
     let record = at.record().await?;
     let entered = Entered::of_defaults(action.route.members());
-    let references = look_up(&at, action, &record, &entered).await?;
-    render(&at, action, &record, &entered, &references, Faults::default()).await
+    render(&at, action, &record, &entered, Candidates::new(), Faults::default()).await
 }
 
 pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
@@ -33,16 +32,16 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
     let record = at.record().await?;
     let members = action.route.members();
     let mut entered = Entered::of_form(members, &visit.form);
-    let mut references = look_up(&at, action, &record, &entered).await?;
     if visit.form.given(ADD).is_some() {
         let faults = Faults::default();
-        let view = render(&at, action, &record, &entered, &references, faults).await?;
+        let view = render(&at, action, &record, &entered, Candidates::new(), faults).await?;
         return Ok(Outcome::Answered(view));
     }
-    let mut faults = references.resolve(&visit, at.types, members, &mut entered).await?;
+    let found = references::resolve(&visit, at.types, members, &mut entered).await?;
+    let (mut faults, candidates) = found;
     let body = body::of_new(members, &entered).map_err(|wrong| faults.extend(wrong));
     let (Ok(body), true) = (body, faults.is_empty()) else {
-        let view = render(&at, action, &record, &entered, &references, faults).await?;
+        let view = render(&at, action, &record, &entered, candidates, faults).await?;
         return Ok(Outcome::Again(view));
     };
     let sending = Sending {
@@ -58,7 +57,7 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
         return done::acted(&at, &record.id, &action.title, answer).await;
     }
     let faults = Faults::of_answer(&answer);
-    Ok(Outcome::Again(render(&at, action, &record, &entered, &references, faults).await?))
+    Ok(Outcome::Again(render(&at, action, &record, &entered, candidates, faults).await?))
 }
 
 /// The action in the address.
@@ -93,6 +92,7 @@ async fn look_up(
     action: &Action,
     record: &Record,
     entered: &Entered,
+    candidates: Candidates,
 ) -> Result<References, Problem> {
     let lists = at.kind.nested.iter().filter(|nested| !nested.single);
     let below = lists.map(|nested| Below {
@@ -102,7 +102,8 @@ async fn look_up(
         id: &record.id,
     });
     let below: Vec<Below<'_>> = below.collect();
-    References::look_up(at.visit, at.types, action.route.members(), entered, &below).await
+    let members = action.route.members();
+    References::look_up(at.visit, at.types, members, entered, &below, candidates).await
 }
 
 async fn render(
@@ -110,9 +111,10 @@ async fn render(
     action: &Action,
     record: &Record,
     entered: &Entered,
-    references: &References,
+    candidates: Candidates,
     mut faults: Faults,
 ) -> Result<View, Problem> {
+    let references = look_up(at, action, record, entered, candidates).await?;
     let heading = format!("{}: {}", showing::label(record, at.kind), action.title);
     let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
@@ -122,7 +124,7 @@ async fn render(
         _ => version(at, action, record).await?,
     };
     let (parts, left_out) =
-        parts(at.visit, action.route.members(), entered, references, &mut faults, true);
+        parts(at.visit, action.route.members(), entered, &references, &mut faults, true);
     show(&FormPage {
         layout,
         trail: at.trail(Some(record)),

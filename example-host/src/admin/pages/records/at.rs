@@ -7,6 +7,7 @@ use crate::admin::problem::Problem;
 use crate::admin::records::asking;
 use crate::admin::records::model::{Kind, Route, Types};
 use crate::admin::records::record::Record;
+use crate::admin::records::showing;
 use crate::admin::records::visible;
 use crate::admin::visit::Visit;
 
@@ -72,7 +73,8 @@ impl<'v> At<'v> {
     /// What leads to a page about a record.
     pub(super) fn trail(&self, record: Option<&Record>) -> Vec<(String, String)> {
         let list = (self.list(), self.kind.title.clone());
-        let record = record.map(|record| (self.page(&record.id), record.label(self.kind)));
+        let record =
+            record.map(|record| (self.page(&record.id), showing::label(record, self.kind)));
         [list].into_iter().chain(record).collect()
     }
 }

@@ -5,7 +5,7 @@ use crate::admin::records::body;
 use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::Attribute;
-use crate::admin::records::references::References;
+use crate::admin::records::references::{self, Candidates, References};
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::view::{View, show};
 use crate::admin::visit::{Outcome, Visit};
@@ -18,8 +18,7 @@ pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
     let members = at.offered(at.kind.create.as_ref())?.members();
     let entered = Entered::of_defaults(members);
-    let references = References::look_up(&visit, at.types, members, &entered, &[]).await?;
-    render(&at, members, &entered, &references, Faults::default())
+    render(&at, members, &entered, Candidates::new(), Faults::default()).await
 }
 
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
@@ -27,19 +26,15 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     let route = at.kind.create.as_ref().ok_or(Problem::NotFound)?;
     let members = route.members();
     let mut entered = Entered::of_form(members, &visit.form);
-    let mut references = References::look_up(&visit, at.types, members, &entered, &[]).await?;
     if visit.form.given(ADD).is_some() {
-        let view = render(&at, members, &entered, &references, Faults::default())?;
+        let view = render(&at, members, &entered, Candidates::new(), Faults::default()).await?;
         return Ok(Outcome::Answered(view));
     }
-    let unknown = references.resolve(&visit, at.types, members, &mut entered).await?;
-    let body = match body::of_new(members, &entered) {
-        Ok(body) if unknown.is_empty() => body,
-        Ok(_) => return again(&at, members, &entered, &references, unknown),
-        Err(mut faults) => {
-            faults.extend(unknown);
-            return again(&at, members, &entered, &references, faults);
-        }
+    let found = references::resolve(&visit, at.types, members, &mut entered).await?;
+    let (mut faults, candidates) = found;
+    let body = body::of_new(members, &entered).map_err(|wrong| faults.extend(wrong));
+    let (Ok(body), true) = (body, faults.is_empty()) else {
+        return Ok(Outcome::Again(render(&at, members, &entered, candidates, faults).await?));
     };
     let (body, key) = (Some(body), visit.form.get(KEY));
     let sending = Sending { route, id: "", parent: "", body, version: "", key };
@@ -48,30 +43,22 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         return done::made(&at, answer).await;
     }
     let faults = Faults::of_answer(&answer);
-    again(&at, members, &entered, &references, faults)
+    Ok(Outcome::Again(render(&at, members, &entered, candidates, faults).await?))
 }
 
-fn again(
+async fn render(
     at: &At<'_>,
     members: &[Attribute],
     entered: &Entered,
-    references: &References,
-    faults: Faults,
-) -> Result<Outcome, Problem> {
-    Ok(Outcome::Again(render(at, members, entered, references, faults)?))
-}
-
-fn render(
-    at: &At<'_>,
-    members: &[Attribute],
-    entered: &Entered,
-    references: &References,
+    candidates: Candidates,
     mut faults: Faults,
 ) -> Result<View, Problem> {
+    let references = References::look_up(at.visit, at.types, members, entered, &[], candidates);
+    let references = references.await?;
     let heading = format!("New {}", at.kind.singular);
     let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
-    let (parts, left_out) = parts(at.visit, members, entered, references, &mut faults, true);
+    let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, true);
     show(&FormPage {
         layout,
         trail: at.trail(None),

@@ -10,8 +10,8 @@ use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
 use crate::admin::records::asking;
 use crate::admin::records::model::Kind;
-use crate::admin::records::record::{Names, Record};
-use crate::admin::records::showing;
+use crate::admin::records::record::Record;
+use crate::admin::records::showing::{self, Names};
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::Outcome;
 

@@ -6,7 +6,7 @@ use crate::admin::records::entered::{Entered, below};
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::Attribute;
 use crate::admin::records::record::Record;
-use crate::admin::records::references::References;
+use crate::admin::records::references::{self, Candidates, References};
 use crate::admin::records::sending::{CHANGED, Sending, send};
 use crate::admin::records::showing;
 use crate::admin::view::{View, show};
@@ -22,10 +22,9 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let members = at.offered(at.kind.update.as_ref())?.members();
     let record = at.record().await?;
     let entered = Entered::of_record(members, &record.values());
-    let references = References::look_up(&visit, at.types, members, &entered, &[]).await?;
     let form = Form { at, members, record };
     let seen = (form.record.version.clone(), entered.hashes(members).join(" "));
-    form.render(&entered, &references, Faults::default(), seen)
+    form.render(&entered, Candidates::new(), Faults::default(), seen).await
 }
 
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
@@ -35,21 +34,22 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let record = at.record().await?;
     let form = Form { at, members, record };
     let mut entered = Entered::of_form(members, &visit.form);
-    let mut references = References::look_up(&visit, form.at.types, members, &entered, &[]).await?;
     if visit.form.given(ADD).is_some() {
-        let view = form.render(&entered, &references, Faults::default(), seen(&visit))?;
+        let faults = Faults::default();
+        let view = form.render(&entered, Candidates::new(), faults, seen(&visit)).await?;
         return Ok(Outcome::Answered(view));
     }
-    let mut faults = references.resolve(&visit, form.at.types, members, &mut entered).await?;
+    let found = references::resolve(&visit, form.at.types, members, &mut entered).await?;
+    let (mut faults, candidates) = found;
     let (version, hashes) = seen(&visit);
     let changed = changed(members, &entered, &hashes, &visit);
     if conflict::is_undecided(&visit) {
-        return form.conflict(&changed, &entered, &references);
+        return form.conflict(&changed, &entered).await;
     }
     let body = body::of_changes(&changed, &entered, &form.record.values());
     let body = body.map_err(|wrong| faults.extend(wrong));
     let (Ok(body), true) = (body, faults.is_empty()) else {
-        return form.again(&entered, &references, faults);
+        return form.again(&entered, candidates, faults).await;
     };
     let page = form.at.page(&form.record.id);
     if changed.is_empty() {
@@ -59,7 +59,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     // Without versions, what was seen is compared with what there is.
     let now = Entered::of_record(members, &form.record.values()).hashes(members).join(" ");
     if !route.takes_version && hashes != now {
-        return form.conflict(&changed, &entered, &references);
+        return form.conflict(&changed, &entered).await;
     }
     let (id, key) = (form.record.id.as_str(), visit.form.get(KEY));
     let sending = Sending { route, id, parent: "", body: Some(body), version: &version, key };
@@ -71,9 +71,9 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         }
         CHANGED => {
             let record = form.at.record().await?;
-            Form { record, ..form }.conflict(&changed, &entered, &references)
+            Form { record, ..form }.conflict(&changed, &entered).await
         }
-        _ => form.again(&entered, &references, Faults::of_answer(&answer)),
+        _ => form.again(&entered, candidates, Faults::of_answer(&answer)).await,
     }
 }
 
@@ -85,39 +85,50 @@ struct Form<'v> {
 }
 
 impl Form<'_> {
-    fn again(
+    async fn again(
         &self,
         entered: &Entered,
-        references: &References,
+        candidates: Candidates,
         faults: Faults,
     ) -> Result<Outcome, Problem> {
-        Ok(Outcome::Again(self.render(entered, references, faults, seen(self.at.visit))?))
+        let view = self.render(entered, candidates, faults, seen(self.at.visit)).await?;
+        Ok(Outcome::Again(view))
     }
 
-    fn conflict(
+    async fn conflict(
         &self,
         changed: &[&Attribute],
         entered: &Entered,
-        references: &References,
     ) -> Result<Outcome, Problem> {
         let Self { at, members, record } = self;
         let theirs = Entered::of_record(members, &record.values());
+        let references = &self.references(entered, Candidates::new()).await?;
         let of = Conflict { members, changed, mine: entered, theirs: &theirs, references };
         Ok(Outcome::Again(of.view(at, record)?))
     }
 
-    fn render(
+    async fn references(
         &self,
         entered: &Entered,
-        references: &References,
+        candidates: Candidates,
+    ) -> Result<References, Problem> {
+        let Self { at, members, .. } = self;
+        References::look_up(at.visit, at.types, members, entered, &[], candidates).await
+    }
+
+    async fn render(
+        &self,
+        entered: &Entered,
+        candidates: Candidates,
         mut faults: Faults,
         (version, hashes): (String, String),
     ) -> Result<View, Problem> {
+        let references = self.references(entered, candidates).await?;
         let Self { at, members, record } = self;
         let heading = format!("Edit {}", showing::label(record, at.kind));
         let layout = layout(at.visit, &heading, &faults);
         let key = form_key(at.visit, &faults)?;
-        let (parts, left_out) = parts(at.visit, members, entered, references, &mut faults, false);
+        let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, false);
         show(&FormPage {
             layout,
             trail: at.trail(Some(record)),

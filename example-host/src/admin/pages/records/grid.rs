@@ -6,8 +6,8 @@ use askama::filters::HtmlSafe;
 
 use crate::admin::records::asking::segment;
 use crate::admin::records::model::{Attribute, Kind, Shape};
-use crate::admin::records::record::{Identity, Names, Record};
-use crate::admin::records::showing::{self, Look, Shown};
+use crate::admin::records::record::{Identity, Record};
+use crate::admin::records::showing::{self, Look, Names, Shown};
 
 use super::at::At;
 

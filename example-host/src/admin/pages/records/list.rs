@@ -14,16 +14,15 @@ use crate::admin::problem::Problem;
 use crate::admin::records::asking::{self, Asked};
 use crate::admin::records::listing::{self, ROWS, Wanted, value, written};
 use crate::admin::records::model::{Filter, Kind, Query, Shape};
-use crate::admin::records::record::{Listed, Names};
-use crate::admin::records::showing;
+use crate::admin::records::record::Listed;
+use crate::admin::records::references::{self, Found, Named};
+use crate::admin::records::showing::Names;
 use crate::admin::tables::Format;
 use crate::admin::view::{Field, Layout, Notice, View, show};
 use crate::admin::visit::Visit;
 
 /// The page that downloads an export.
 const FILE: &str = "/export/file";
-/// The maximum number of records among which a filter is chosen; beyond that their keys or names are entered.
-const CHOICES: u64 = 100;
 
 #[derive(Template)]
 #[template(path = "admin/records/list.html")]
@@ -239,7 +238,10 @@ pub(super) fn pages(
 async fn filters(at: &At<'_>, state: &Asked) -> Vec<Field> {
     let fields = at.kind.filters.iter().map(async |filter| {
         let choices = match &filter.reference {
-            Some(kind) => choices(at, kind).await,
+            Some(name) => match at.types.kind(name) {
+                Some(kind) => references::all(at.visit, kind).await,
+                None => None,
+            },
             None => None,
         };
         field(filter, choices, of(state, &filter.name))
@@ -247,9 +249,9 @@ async fn filters(at: &At<'_>, state: &Asked) -> Vec<Field> {
     join_all(fields).await
 }
 
-fn field(filter: &Filter, choices: Option<Vec<(String, String)>>, value: &str) -> Field {
+fn field(filter: &Filter, choices: Option<Named>, value: &str) -> Field {
     let Filter { name, title, shape, reference, .. } = filter;
-    let choice = |words: Vec<(String, String)>| {
+    let choice = |words: Named| {
         let any = (String::new(), "Any".to_owned());
         let has = value.is_empty() || words.iter().any(|(word, _)| word == value);
         let unknown = (!has).then(|| (value.to_owned(), value.to_owned()));
@@ -275,43 +277,17 @@ fn field(filter: &Filter, choices: Option<Vec<(String, String)>>, value: &str) -
     field.maybe_empty().value(value)
 }
 
-/// All records of a type with their names, if there are few, and the user may list them.
-async fn choices(at: &At<'_>, name: &str) -> Option<Vec<(String, String)>> {
-    let kind = at.types.kind(name)?;
-    let list = kind.list.as_ref().filter(|list| at.may(list))?;
-    let fields = vec![(kind.name.as_str(), kind.label.iter().map(String::as_str).collect())];
-    let rows = CHOICES.to_string();
-    let wanted = Wanted { rows: &rows, fields, ..Wanted::default() };
-    let asked = listing::asked(&kind.query, &[], wanted);
-    let listed = asking::list(at.visit, kind, list, "", &asked).await.ok()?.ok()?;
-    let is_complete = listed.total.is_some_and(|total| total <= CHOICES) && listed.after.is_none();
-    let all = listed.records.iter().map(|of| (of.id.clone(), showing::label(of, kind)));
-    is_complete.then(|| all.collect())
-}
-
 /// Replaces names in filters by the keys of the records with these names, if there is one of each.
 async fn name_keys(at: &At<'_>, state: &mut [(String, String)]) -> Result<(), Problem> {
-    for filter in &at.kind.filters {
+    for filter in at.kind.filters.iter().filter(|filter| filter.shape == Shape::Whole) {
         let kind = filter.reference.as_deref().and_then(|name| at.types.kind(name));
-        let Some((_, text)) = state.iter_mut().find(|(name, _)| *name == filter.name) else {
-            continue;
-        };
-        let Some((kind, list)) = kind.and_then(|kind| Some((kind, kind.list.as_ref()?))) else {
-            continue;
-        };
-        let Some(search) = kind.query.search.as_ref().filter(|_| at.may(list)) else { continue };
-        if filter.shape != Shape::Whole || text.parse::<i64>().is_ok() {
+        let entered = state.iter_mut().find(|(name, _)| *name == filter.name);
+        let (Some(kind), Some((_, text))) = (kind, entered) else { continue };
+        if !references::is_name(text) {
             continue;
         }
-        let sought = [(search.clone(), text.clone())];
-        let asked =
-            listing::asked(&kind.query, &sought, Wanted { rows: "10", ..Wanted::default() });
-        let Ok(found) = asking::list(at.visit, kind, list, "", &asked).await? else { continue };
-        let is_same = |label: String| label.to_lowercase() == text.to_lowercase();
-        let exact = found.records.iter().find(|of| is_same(of.label(kind)));
-        let only = found.records.first().filter(|_| found.records.len() == 1);
-        if let Some(record) = exact.or(only) {
-            text.clone_from(&record.id);
+        if let Some(Found::One(key)) = references::find(at.visit, kind, text).await? {
+            *text = key;
         }
     }
     Ok(())

@@ -149,7 +149,8 @@ fn is_exactly(record: &Record, kind: &Kind, sought: &str) -> bool {
     let sought = sought.to_lowercase();
     let columns = kind.columns.iter().chain(&kind.label);
     let mut texts = columns.filter_map(|name| record.attributes.get(name)).map(plain);
-    record.label(kind).to_lowercase() == sought || texts.any(|of| of.to_lowercase() == sought)
+    showing::label(record, kind).to_lowercase() == sought
+        || texts.any(|of| of.to_lowercase() == sought)
 }
 
 /// The page of the only record that is identified by what was searched for, or else of the only one that has exactly
