@@ -145,7 +145,12 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
     // Currencies of this range that did not occur in the preceding one are shown there, too.
     let previous = self::totals(&sales.before, &sales.made_before, &currencies)?;
     let total = i64::try_from(total).unwrap_or(i64::MAX);
-    asked.document(&REPORT, &rows, total, vec![asked.range(), ("totals", totals), ("previous", previous)])
+    asked.document(
+        &REPORT,
+        &rows,
+        total,
+        vec![asked.range(), ("totals", totals), ("previous", previous)],
+    )
 }
 
 /// What was sold in a range.
