@@ -6,6 +6,7 @@ pub mod browser;
 pub mod certificate;
 pub mod databases;
 pub mod document;
+pub mod duplicate;
 pub mod filled;
 pub mod fixture;
 pub mod harness;
