@@ -20,6 +20,7 @@ pub mod process;
 pub mod project;
 pub mod proxy;
 pub mod receiver;
+pub mod review;
 pub mod smtp;
 pub mod tables;
 pub mod template;
