@@ -10,6 +10,7 @@ pub mod duplicate;
 pub mod filled;
 pub mod fixture;
 pub mod harness;
+pub mod kills;
 pub mod ledger;
 pub mod mirror;
 pub mod outside;
