@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the requirements of the tests in a browser, and prints their folder, the value of
-# TEST_BROWSER: Chromium with its driver from Debian's packages, if they are missing, and axe-core,
-# which checks the accessibility of pages, from the npm registry.
+# TEST_BROWSER: Chromium without a window and its driver from Debian's packages, if they are missing,
+# and axe-core, which checks the accessibility of pages, from the npm registry.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -11,11 +11,11 @@ AXE=4.14.1
 folder=$PWD/target/browser
 mkdir -p "$folder"
 
-if ! command -v chromium > /dev/null || ! command -v chromedriver > /dev/null || ! command -v npm > /dev/null; then
+if ! command -v chromium-headless-shell > /dev/null || ! command -v chromedriver > /dev/null || ! command -v npm > /dev/null; then
     export DEBIAN_FRONTEND=noninteractive
     {
         apt-get update
-        apt-get install --yes --no-install-recommends chromium chromium-driver
+        apt-get install --yes --no-install-recommends chromium-headless-shell chromium-driver
         command -v npm || apt-get install --yes --no-install-recommends npm
     } >&2
 fi

@@ -4,11 +4,12 @@ use example_host::{Force, Setting};
 use serde_json::json;
 
 use super::audit_trail::audited;
-use crate::support::visitor::{Visitor, shop};
+use crate::support::harness::Shop;
+use crate::support::visitor::Visitor;
 
 #[tokio::test]
 async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let all = ann.get("/api").await;
     all.says(">Order history <");
@@ -55,7 +56,7 @@ async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() 
 
 #[tokio::test]
 async fn a_tried_request_has_the_headers_that_were_entered() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.site.set_parameter("require_if_match", &json!(1)).await.unwrap();
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let route = |name: &str| format!("/api/webservices-shop/manufacturers.{name}");
@@ -99,7 +100,7 @@ async fn a_tried_request_has_the_headers_that_were_entered() {
 
 #[tokio::test]
 async fn a_tried_request_gets_the_same_answer_as_any_other() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let total = async || shop.get("/manufacturers").send().await.expect(200).total();
     let route = |name: &str| format!("/api/webservices-shop/manufacturers.{name}");

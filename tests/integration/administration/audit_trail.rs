@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Setup, Shop, library};
 use crate::support::process::{Place, operator};
-use crate::support::visitor::{PASSWORD, Visitor, add, beside, field, give_passwords, id, shop};
+use crate::support::visitor::{PASSWORD, Visitor, add, beside, field, id};
 
 /// The entries on a page of the audit trail: who did what to which object, the newest first.
 fn changes(html: &str) -> Vec<String> {
@@ -46,7 +46,7 @@ pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<St
 
 #[tokio::test]
 async fn the_end_of_an_import_is_recorded_with_its_counts_and_the_hash_of_its_file() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let import = shop.request("POST", "/imports?type=manufacturers&mode=create");
     let file = "{\"manufacturer_name\": \"Birch\"}\n{}\n";
@@ -62,7 +62,7 @@ async fn the_end_of_an_import_is_recorded_with_its_counts_and_the_hash_of_its_fi
 
 #[tokio::test]
 async fn an_answer_that_was_repeated_is_recorded_as_such() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for _ in 0..2 {
         let create = shop.post("/manufacturers", json!({"manufacturer_name": "Birch"}));
@@ -80,7 +80,7 @@ async fn an_answer_that_was_repeated_is_recorded_as_such() {
 
 #[tokio::test]
 async fn every_change_is_in_the_audit_trail_without_its_body() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let create = shop.post("/manufacturers", json!({"manufacturer_name": "Secret Birch"}));
     let created = create.by(Role::Manager).header("x-request-id", "the-first").send().await;
@@ -147,7 +147,7 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
 
 #[tokio::test]
 async fn sign_ins_sign_outs_and_refusals_are_in_the_audit_trail_without_a_password() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.site.block_user("registered", Force::No).await.unwrap();
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     assert_eq!(ann.fill("/", "/sign-out", &[]).await.status, 303);
@@ -237,7 +237,6 @@ async fn repeated_refusals_are_one_entry_with_their_number() {
 async fn the_audit_trail_is_paged_without_repeats_and_bounded() {
     let server = ServerSettings { audit_entries: 130, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;
-    give_passwords(&shop.site).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let mut made = Vec::new();
     for number in 0..140 {
@@ -351,7 +350,7 @@ async fn commands_are_in_the_audit_trail() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let route = "/api/webservices-shop/manufacturers.create";
     ann.get(route).await;
@@ -376,7 +375,7 @@ async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() 
 
 #[tokio::test]
 async fn the_page_exports_what_its_filter_shows_and_only_to_administrators() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for name in ["Birch", "Oak"] {
         shop.create("/manufacturers", json!({"manufacturer_name": name})).await;

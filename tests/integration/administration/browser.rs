@@ -1,19 +1,18 @@
-//! The administration in a real browser: typical tasks, and every page in the widths of a desktop
-//! and a phone, light and dark, checked by axe.
+//! The administration in a real browser: what needs one, such as scripts and the keyboard, and every page in the
+//! widths of a desktop and a phone, light and dark, checked by axe. What a page does is tested by programs.
 //!
-//! `TEST_BROWSER` is the folder that `tests/browser/prepare.sh` prepares. Pictures of the pages are
-//! put there too; `tests/browser/pictures.py` takes those in the documents.
+//! `TEST_BROWSER` is the folder that `tests/browser/prepare.sh` prepares. `tests/browser/pictures.py` takes the
+//! pictures in the documents.
 
 use example_host::{Force, NewToken};
 use fantoccini::Locator;
 use serde_json::json;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
-use crate::support::browser::{Browser, DESK, LOOKS, PHONE, faults_of, folder};
+use crate::support::browser::{Browser, DESK, LOOKS};
 use crate::support::harness::{Role, Shop};
-use crate::support::visitor::{PASSWORD, Visitor, id, shop};
-
-use super::audit_trail::audited;
+use crate::support::review::Review;
+use crate::support::visitor::{PASSWORD, id};
 
 /// Makes the last entry of the password expire.
 const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
@@ -21,7 +20,7 @@ const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_user_signs_in_and_out_with_the_keyboard_only() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::open(&shop, DESK).await;
     browser.goto("/users").await;
     browser.is_at("Sign in").await;
@@ -54,7 +53,7 @@ async fn a_user_signs_in_and_out_with_the_keyboard_only() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     browser.press("Users").await;
     browser.is_at("Users").await;
@@ -97,140 +96,8 @@ async fn a_token_is_generated_in_its_tab_and_used_with_the_api() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_permission_is_denied_and_the_reason_is_found() {
-    let shop = shop().await;
-    let browser = Browser::of(&shop, "superuser", PHONE).await;
-    let ask = || shop.get("/products").by(Role::Manager).send();
-    ask().await.expect(200);
-    browser.press("Permissions").await;
-    browser.is_at("Permissions").await;
-    browser.choose("#asset", "com_shop.products").await;
-    browser.press("Show").await;
-    browser.says("main h2", "Products com_shop.products").await;
-    browser.choose("[name='store.view-3']", "deny").await;
-    browser.press("Save").await;
-    assert!(browser.text("[role=status]").await.contains("One rule for com_shop.products"));
-    ask().await.expect(403);
-    shop.get("/orders").by(Role::Manager).send().await.expect(200);
-
-    browser.goto(&format!("/users/{}/permissions", id(&shop.site, "manager").await)).await;
-    let why = "a[href*='user=manager&action=store.view&asset=com_shop.products']";
-    assert!(browser.text(why).await.starts_with("Denied"));
-    browser.client.find(Locator::Css(why)).await.unwrap().click().await.unwrap();
-    assert_eq!(
-        browser.text(".because").await,
-        "The rule for Manager denies store.view on com_shop.products, and a denial always wins."
-    );
-    browser.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn blocking_a_user_ends_their_session_and_token() {
-    let shop = shop().await;
-    let ask = || shop.get("/products").by(Role::Administrator).send();
-    ask().await.expect(200);
-    let (boss, other) = tokio::join!(
-        Browser::of(&shop, "superuser", DESK),
-        Browser::of(&shop, "administrator", DESK)
-    );
-    boss.goto(&format!("/users/{}", id(&shop.site, "administrator").await)).await;
-    boss.press("Block").await;
-    assert!(boss.text("[role=status]").await.contains("was blocked"));
-    ask().await.expect(401);
-    other.press("Users").await;
-    other.is_at("Sign in").await;
-    other.sign_in("administrator", PASSWORD).await;
-    assert!(other.text("[role=alert]").await.contains("may not use the administration"));
-    boss.press("Unblock").await;
-    let says = "administrator was unblocked: the API tokens and the password work again.";
-    boss.says("[role=status]", says).await;
-    ask().await.expect(200);
-    boss.close().await;
-    other.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_user_is_added_corrected_and_deleted() {
-    let shop = shop().await;
-    let browser = Browser::of(&shop, "superuser", PHONE).await;
-    browser.goto("/users").await;
-    browser.press("New user").await;
-    browser.is_at("New user").await;
-    browser.fill("username", "Manager").await;
-    browser.fill("email", "eve@example.com").await;
-    browser.press("Add the user").await;
-    assert_eq!(browser.text("#groups-fault").await, "A user needs at least one group.");
-    browser.fill("username", "eve").await;
-    let group = browser.client.find(Locator::Css("[name=group][value='2']")).await.unwrap();
-    group.click().await.unwrap();
-    browser.press("Add the user").await;
-    browser.is_at("eve").await;
-    browser.press("Delete …").await;
-    browser.is_at("Delete eve?").await;
-    browser.press("Delete the user").await;
-    assert_eq!(browser.text("[role=status]").await, "User eve was deleted.");
-    assert!(shop.site.user("eve").await.is_err());
-    browser.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn an_extension_is_switched_off_and_on_again() {
-    let shop = shop().await;
-    let browser = Browser::of(&shop, "superuser", PHONE).await;
-    let ask = || shop.get("/products").send();
-    ask().await.expect(200);
-    for (press, says, status) in [
-        ("Disable", "webservices-shop was disabled.", 404),
-        ("Enable", "webservices-shop was enabled.", 200),
-    ] {
-        browser.press("Extensions").await;
-        browser.is_at("Extensions").await;
-        browser.press("webservices-shop").await;
-        browser.says("main h2", "About").await;
-        browser.press(press).await;
-        browser.is_at("Extensions").await;
-        assert!(browser.text("[role=status]").await.starts_with(says));
-        assert_eq!(ask().await.status, status);
-    }
-    browser.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn a_parameter_is_corrected_saved_and_reset_to_its_default() {
-    let shop = shop().await;
-    let franc = format!("/currencies/{}", shop.currency("CHF").await);
-    shop.patch(&franc, serde_json::json!({"enabled": 1})).send().await.expect(200);
-    let browser = Browser::of(&shop, "superuser", DESK).await;
-    browser.goto("/extensions/webservices-shop").await;
-    browser.press("Parameters").await;
-    browser.fill("value-default_currency", "XXX").await;
-    browser.fill("value-store_name", "Lamps").await;
-    browser.press("Save").await;
-    assert_eq!(
-        browser.text("#value-default_currency-fault").await,
-        "There is no currency with the code \"XXX\"."
-    );
-    assert!(!shop.site.parameter("store_name").unwrap().set);
-    browser.fill("value-default_currency", "CHF").await;
-    browser.press("Save").await;
-    browser.says("[role=status]", "2 parameters were changed and are now in effect.").await;
-    assert_eq!(shop.site.parameter("store_name").unwrap().value, "Lamps");
-    browser.press_on("[name=unset][value=store_name]").await;
-    browser.press("Save").await;
-    browser.says("[role=status]", "Store name was changed and is now in effect.").await;
-    let set = shop.site.parameters().into_iter().filter(|parameter| parameter.set);
-    assert_eq!(set.map(|parameter| parameter.name).collect::<Vec<_>>(), ["default_currency"]);
-    browser.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_signed_in_user_tries_a_route() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     let total = async || shop.get("/manufacturers").send().await.expect(200).total();
     browser.press("API").await;
@@ -273,29 +140,8 @@ async fn a_signed_in_user_tries_a_route() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
-async fn what_a_request_moved_and_the_ledger_of_its_product_are_a_link_away() {
-    let shop = shop().await;
-    let lamp = json!({"product_name": "Lamp", "sku": "L-1", "price": "5", "quantity": 5});
-    let lamp = shop.create("/products", lamp).await;
-    let body = json!({"quantity_delta": 2, "reason": "Counted"});
-    shop.post(&format!("/inventory/{lamp}/adjust"), body).send().await.expect(200);
-    let browser = Browser::of(&shop, "superuser", PHONE).await;
-    let mut ann = Visitor::signed_in(&shop, "superuser").await;
-    audited(&mut ann, "origin=api", 2).await;
-    browser.press("Audit").await;
-    browser.is_at("Audit trail").await;
-    browser.press_on("tbody tr:has(a[href*='type=inventory']) a[href*='request=']").await;
-    browser.says("main h2", "Stock movements").await;
-    assert_eq!(browser.text("[data-label=Difference]").await, "2");
-    browser.press_on(".changes a[href*='type=inventory']").await;
-    browser.says(".numbers tbody tr:last-child [data-label=Reason]", "product created").await;
-    browser.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_record_is_found_with_the_keyboard_only() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.create("/products", json!({"product_name": "Lamp", "sku": "L-1", "price": "5"})).await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     let type_on = async |text: &str| {
@@ -316,7 +162,7 @@ async fn a_record_is_found_with_the_keyboard_only() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn only_copying_needs_a_script() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::without_scripts_of(&shop, "superuser", DESK).await;
 
     browser.goto(&format!("/users/{}/token", id(&shop.site, "manager").await)).await;
@@ -349,13 +195,15 @@ async fn only_copying_needs_a_script() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn every_control_is_reached_with_the_keyboard() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
+    let mut review = Review::begin();
     for (page, path) in pages(&shop).await {
         browser.goto(&path).await;
-        assert_eq!(browser.out_of_reach().await, Vec::<String>::new(), "{page}");
+        review.reach(&browser, page).await;
     }
     browser.close().await;
+    review.passes();
 }
 
 /// Every page, by the name of its picture.
@@ -430,7 +278,7 @@ async fn pages(shop: &Shop) -> Vec<(&'static str, String)> {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.fill().await;
     shop.site.block_user("registered", Force::No).await.unwrap();
     busy(&shop).await;
@@ -438,21 +286,12 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
     shop.site.set_parameter("order_mail_text", &"{{ status }}".into()).await.unwrap();
     limited_tokens(&shop).await;
     let manager = id(&shop.site, "manager").await;
-    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
-    let pictures = folder().join("pictures");
-    std::fs::create_dir_all(&pictures).unwrap();
     let pages = pages(&shop).await;
-    let mut faults = Vec::new();
-    for (look, how) in LOOKS {
-        let browser = Browser::open(&shop, how).await;
+    let mut review = Review::begin();
+    for look in LOOKS {
+        let browser = Browser::open(&shop, look).await;
         browser.goto("/").await;
-        let mut check = async |page: &str| {
-            for fault in faults_of(&browser, &axe, how).await {
-                faults.push(format!("{page}, {look}: {fault}"));
-            }
-            let picture = browser.picture().await;
-            std::fs::write(pictures.join(format!("{page}-{look}.webp")), picture).unwrap();
-        };
+        let mut check = async |page: &str| review.look(&browser, page).await;
         check("sign-in").await;
         browser.sign_in("superuser", "not the password").await;
         check("sign-in-wrong").await;
@@ -515,7 +354,7 @@ async fn every_page_is_accessible_at_each_width_and_in_each_colour_scheme() {
         shop.site.set_enabled("webservices-shop", true).await.unwrap();
         browser.close().await;
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    review.passes();
 }
 
 /// Gives a user tokens in each state.

@@ -3,19 +3,17 @@
 use fantoccini::Locator;
 
 use super::uploads::FILE;
-use crate::support::browser::{Browser, DESK, PHONE, faults_of, folder};
-use crate::support::visitor::shop;
+use crate::support::browser::{Browser, DESK, PHONE};
+use crate::support::harness::Shop;
+use crate::support::review::Review;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_file_is_imported_in_a_browser_with_and_without_scripts_by_keyboard() {
-    let shop = shop().await;
-    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
-    let pictures = folder().join("pictures");
-    std::fs::create_dir_all(&pictures).unwrap();
+    let shop = Shop::open().await;
     let files = tempfile::tempdir().unwrap();
     let file = files.path().join("products.csv");
-    let mut faults = Vec::new();
+    let mut review = Review::begin();
     for (name, look, has_scripts) in
         [("desk", DESK, true), ("phone", PHONE, true), ("plain", DESK, false)]
     {
@@ -26,17 +24,14 @@ async fn a_file_is_imported_in_a_browser_with_and_without_scripts_by_keyboard() 
             Browser::without_scripts_of(&shop, "superuser", look).await
         };
         let mut check = async |page: &str| {
-            if has_scripts {
-                let found = faults_of(&browser, &axe, look).await;
-                faults.extend(found.into_iter().map(|fault| format!("{page}, {name}: {fault}")));
-                assert_eq!(browser.out_of_reach().await, Vec::<String>::new(), "{page}");
-                // Of all bars, only the latest is shown.
-                let shown = "return [...document.querySelectorAll('.bars > *')].filter(bar => \
-                    bar.checkVisibility()).every(bar => !bar.nextElementSibling)";
-                assert_eq!(browser.script(shown).await, true);
+            if !has_scripts {
+                return review.picture(&browser, &format!("{page}-{name}")).await;
             }
-            let picture = browser.picture().await;
-            std::fs::write(pictures.join(format!("{page}-{name}.webp")), picture).unwrap();
+            review.look_and_reach(&browser, page).await;
+            // Of all bars, only the latest is shown.
+            let shown = "return [...document.querySelectorAll('.bars > *')].filter(bar => \
+                bar.checkVisibility()).every(bar => !bar.nextElementSibling)";
+            assert_eq!(browser.script(shown).await, true);
         };
         browser.press("Import").await;
         browser.is_at("Import").await;
@@ -58,5 +53,5 @@ async fn a_file_is_imported_in_a_browser_with_and_without_scripts_by_keyboard() 
         assert_eq!(shop.get(&path).send().await.expect(200).total(), 2);
         browser.close().await;
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    review.passes();
 }

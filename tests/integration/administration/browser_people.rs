@@ -1,10 +1,11 @@
 //! Second factors, forgotten passwords and invitations in a real browser, with and without scripts.
 
-use crate::support::browser::{Browser, DESK, PHONE, faults_of, folder};
+use crate::support::browser::{Browser, DESK, PHONE};
 use crate::support::harness::{Setup, Shop};
 use crate::support::phone::{Phone, forget_codes};
+use crate::support::review::Review;
 use crate::support::smtp::Sink;
-use crate::support::visitor::{PASSWORD, give_passwords};
+use crate::support::visitor::PASSWORD;
 
 /// The answer to whoever asks for a link.
 const SENT: &str = "If there is such an account, a mail with a link is on its way. The link is good once, \
@@ -15,10 +16,7 @@ const NEW: &str = "another horse battery";
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_scripts() {
-    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
-    let pictures = folder().join("pictures");
-    std::fs::create_dir_all(&pictures).unwrap();
-    let mut faults = Vec::new();
+    let mut review = Review::begin();
     for (name, look, has_scripts) in
         [("desk", DESK, true), ("phone", PHONE, true), ("plain", DESK, false)]
     {
@@ -26,19 +24,16 @@ async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_sc
         let mut setup = Setup::from(&sink);
         setup.mail.site_url = Some("https://www.example.com".to_owned());
         let shop = Shop::with(setup).await;
-        give_passwords(&shop.site).await;
         let browser = Browser::open(&shop, look).await;
         if !has_scripts {
             browser.without_script().await;
         }
         let mut check = async |page: &str| {
             if has_scripts {
-                let found = faults_of(&browser, &axe, look).await;
-                faults.extend(found.into_iter().map(|fault| format!("{page}, {name}: {fault}")));
-                assert_eq!(browser.out_of_reach().await, Vec::<String>::new(), "{page}");
+                review.look_and_reach(&browser, page).await;
+            } else {
+                review.picture(&browser, &format!("{page}-{name}")).await;
             }
-            let picture = browser.picture().await;
-            std::fs::write(pictures.join(format!("{page}-{name}.webp")), picture).unwrap();
         };
         let enter = async |text: &str| {
             let field = browser.client.active_element().await.unwrap();
@@ -116,7 +111,7 @@ async fn a_second_factor_and_a_forgotten_password_need_a_keyboard_only_and_no_sc
         check("user-invited").await;
         browser.close().await;
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    review.passes();
 }
 
 /// Presses a key in a field.

@@ -2,9 +2,9 @@
 
 use example_host::NewUser;
 
-use crate::support::browser::{Browser, DESK, LOOKS, faults_of, folder};
+use crate::support::browser::{Browser, DESK, LOOKS};
 use crate::support::harness::Shop;
-use crate::support::visitor::shop;
+use crate::support::review::Review;
 
 const TAB: &str = "\u{e004}";
 const ENTER: &str = "\u{e007}";
@@ -27,22 +27,12 @@ async fn type_on(browser: &Browser, text: &str) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn what_is_found_and_erased_is_accessible_at_each_width_and_in_each_colour_scheme() {
-    let shop = shop().await;
-    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
-    let pictures = folder().join("pictures");
-    std::fs::create_dir_all(&pictures).unwrap();
-    let mut faults = Vec::new();
-    for (look, how) in LOOKS {
+    let shop = Shop::open().await;
+    let mut review = Review::begin();
+    for look in LOOKS {
         add_quinx(&shop).await;
-        let browser = Browser::of(&shop, "superuser", how).await;
-        let mut check = async |page: &str| {
-            for fault in faults_of(&browser, &axe, how).await {
-                faults.push(format!("{page}, {look}: {fault}"));
-            }
-            assert_eq!(browser.out_of_reach().await, Vec::<String>::new(), "{page}");
-            let picture = browser.picture().await;
-            std::fs::write(pictures.join(format!("{page}-{look}.webp")), picture).unwrap();
-        };
+        let browser = Browser::of(&shop, "superuser", look).await;
+        let mut check = async |page: &str| review.look_and_reach(&browser, page).await;
         browser.press("Privacy").await;
         browser.is_at("Privacy").await;
         check("privacy").await;
@@ -68,13 +58,13 @@ async fn what_is_found_and_erased_is_accessible_at_each_width_and_in_each_colour
         browser.close().await;
         assert!(shop.site.user("quinx").await.is_err());
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    review.passes();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn a_person_is_erased_with_the_keyboard_only_and_without_scripts() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     add_quinx(&shop).await;
     let browser = Browser::without_scripts_of(&shop, "superuser", DESK).await;
     browser.goto("/privacy").await;

@@ -3,9 +3,9 @@
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use serde_json::{Value, json};
 
-use crate::support::browser::{Browser, DESK, LOOKS, faults_of, folder};
+use crate::support::browser::{Browser, DESK, LOOKS};
 use crate::support::harness::Shop;
-use crate::support::visitor::shop;
+use crate::support::review::Review;
 
 const TAB: char = '\u{e004}';
 const ENTER: char = '\u{e007}';
@@ -67,7 +67,7 @@ async fn replace(browser: &Browser, text: &str) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn records_are_added_corrected_and_deleted_with_the_keyboard_only() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::of(&shop, "superuser", DESK).await;
     let name = named("/manufacturer_name");
 
@@ -117,7 +117,7 @@ async fn records_are_added_corrected_and_deleted_with_the_keyboard_only() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn an_order_is_added_and_its_status_changed_without_scripts() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let browser = Browser::without_scripts_of(&shop, "superuser", DESK).await;
     browser.goto(&page("orders/new")).await;
     browser.fill("/user_email", "ada@example.com").await;
@@ -144,24 +144,12 @@ async fn an_order_is_added_and_its_status_changed_without_scripts() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(browser), ignore = "needs a browser: TEST_BROWSER")]
 async fn every_form_of_records_is_accessible_at_each_width_and_in_each_colour_scheme() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.fill().await;
-    let axe = std::fs::read_to_string(folder().join("axe.js")).unwrap();
-    let pictures = folder().join("pictures");
-    std::fs::create_dir_all(&pictures).unwrap();
-    let mut faults = Vec::new();
-    for (look, how) in LOOKS {
-        let browser = Browser::of(&shop, "superuser", how).await;
-        let mut check = async |name: &str| {
-            let found = faults_of(&browser, &axe, how).await;
-            faults.extend(found.into_iter().map(|fault| format!("{name}, {look}: {fault}")));
-            let missed = browser.out_of_reach().await;
-            faults.extend(
-                missed.into_iter().map(|of| format!("{name}, {look}: {of} is not reached")),
-            );
-            let picture = browser.picture().await;
-            std::fs::write(pictures.join(format!("{name}-{look}.webp")), picture).unwrap();
-        };
+    let mut review = Review::begin();
+    for look in LOOKS {
+        let browser = Browser::of(&shop, "superuser", look).await;
+        let mut check = async |page: &str| review.look_and_reach(&browser, page).await;
         for (name, of) in [
             ("record-new", "products/new"),
             ("record-new-rows", "orders/new"),
@@ -187,7 +175,7 @@ async fn every_form_of_records_is_accessible_at_each_width_and_in_each_colour_sc
         check("record-missing").await;
         browser.close().await;
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    review.passes();
 }
 
 /// Sends a form with faults at several fields.

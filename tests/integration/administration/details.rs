@@ -9,18 +9,11 @@ use serde_json::{Value, json};
 use super::audit_trail::audited;
 use crate::support::harness::{Answer, Role, Shop};
 use crate::support::process::Place;
-use crate::support::visitor::{PASSWORD, Visitor, give_passwords, id};
+use crate::support::visitor::{PASSWORD, Visitor, id};
 
 const STOCK: &str = "webservices-shop-stock_movements";
 const VOUCHERS: &str = "webservices-shop-voucher_movements";
 const REFUNDS: &str = "webservices-shop-refunds";
-
-/// A shop with a lamp, a voucher and more, where every role has the password.
-async fn stocked() -> Shop {
-    let shop = Shop::stocked().await;
-    give_passwords(&shop.site).await;
-    shop
-}
 
 /// The rows of a panel on a page, without their times; `None` if the page does not have the panel.
 fn rows(html: &str, panel: &str) -> Option<Vec<Vec<String>>> {
@@ -49,7 +42,7 @@ fn links(html: &str, text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_entry_of_a_request_leads_to_what_it_moved() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let manager = id(&shop.site, "manager").await.to_string();
     let sell = async |delta: i64, till: &str| {
@@ -86,7 +79,7 @@ async fn the_entry_of_a_request_leads_to_what_it_moved() {
 
 #[tokio::test]
 async fn each_route_that_moves_something_and_no_other_has_the_link() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let lamp = json!({"product_name": "Desk lamp", "sku": "D-1", "price": "5", "quantity": 8});
     let sale = json!({"product_id": 3, "orderitem_quantity": 1, "take_stock": 1});
     let step = json!({"quantity_delta": 1, "reason": "Found"});
@@ -151,7 +144,7 @@ async fn each_route_that_moves_something_and_no_other_has_the_link() {
 
 #[tokio::test]
 async fn a_record_is_shown_with_its_ledger_the_newest_first() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let boss = id(&shop.site, "administrator").await.to_string();
     let who = [boss.as_str(), "default"];
@@ -204,7 +197,7 @@ async fn a_record_is_shown_with_its_ledger_the_newest_first() {
 
 #[tokio::test]
 async fn of_a_long_ledger_the_newest_hundred_movements_are_shown() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let deliver = async |count: usize| {
         let step = json!({"sku": "L-1", "quantity_delta": 1, "reason": "Delivered"});

@@ -2,12 +2,12 @@
 
 use example_host::{ServerSettings, Site};
 
-use crate::support::harness::library;
-use crate::support::visitor::{PASSWORD, Visitor, add, field, parameters, shop};
+use crate::support::harness::{Shop, library};
+use crate::support::visitor::{PASSWORD, Visitor, add, field, parameters};
 
 #[tokio::test]
 async fn switching_an_extension_takes_effect_at_once_and_is_explained() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let ask = || shop.get("/manufacturers").send();
     ask().await.expect(200);
@@ -93,7 +93,7 @@ async fn an_extension_whose_library_is_not_loaded_is_shown_as_such() {
 
 #[tokio::test]
 async fn parameters_are_saved_together_or_not_at_all() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = "/extensions/webservices-shop/parameters";
     let value = |name: &str| {

@@ -10,7 +10,7 @@ use crate::support::harness::{Setup, Shop};
 use crate::support::phone::set_up;
 use crate::support::process::Place;
 use crate::support::smtp::Sink;
-use crate::support::visitor::{PASSWORD, Seen, Visitor, give_passwords};
+use crate::support::visitor::{PASSWORD, Seen, Visitor};
 use crate::support::waiting::eventually;
 
 /// The address of the site in links.
@@ -18,14 +18,12 @@ const SITE: &str = "https://www.example.com";
 
 const NEW: &str = "another horse battery";
 
-/// A shop that sends its mails to a sink, behind a trusted proxy, where every role has the password.
+/// A shop that sends its mails to a sink, behind a trusted proxy.
 async fn shop_with(sink: &Sink) -> Shop {
     let mut setup = Setup::from(sink);
     setup.mail.site_url = Some(SITE.to_owned());
     setup.server.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()];
-    let shop = Shop::with(setup).await;
-    give_passwords(&shop.site).await;
-    shop
+    Shop::with(setup).await
 }
 
 async fn ask(visitor: &mut Visitor, name: &str) -> Seen {

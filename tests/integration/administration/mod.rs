@@ -18,7 +18,9 @@ mod extensions;
 mod forgotten;
 mod pages;
 mod privacy;
+#[cfg(engine = "sqlite")] // They show answers of the API; see `engines`.
 mod record_forms;
+#[cfg(engine = "sqlite")] // The same.
 mod record_pages;
 mod second_factor;
 mod sessions;

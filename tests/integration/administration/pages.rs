@@ -8,9 +8,9 @@ use host_interface::with_separators;
 use reqwest::header::HeaderValue;
 use serde_json::json;
 
-use crate::support::harness::{Answer, Role, library};
+use crate::support::harness::{Answer, Role, Shop, library};
 use crate::support::process::Place;
-use crate::support::visitor::{PASSWORD, Visitor, add, shop};
+use crate::support::visitor::{PASSWORD, Visitor, add};
 
 const PAGES: [&str; 34] = [
     "/",
@@ -51,7 +51,7 @@ const PAGES: [&str; 34] = [
 
 #[tokio::test]
 async fn every_page_requires_signing_in() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut nobody = Visitor::of(&shop.url(""));
     for path in PAGES {
         let seen = nobody.get(path).await;
@@ -79,7 +79,7 @@ async fn every_page_requires_signing_in() {
 
 #[tokio::test]
 async fn the_headers_of_every_page_restrict_what_it_can_do() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for path in PAGES.iter().chain(&["/sign-in", "/nothing", "/users/999", "/users/x"]) {
         let seen = ann.get(path).await;
@@ -116,7 +116,7 @@ async fn the_headers_of_every_page_restrict_what_it_can_do() {
 
 #[tokio::test]
 async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let seen = ann.get("/").await;
     seen.says("All systems work");
@@ -155,7 +155,7 @@ async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
 
 #[tokio::test]
 async fn sales_are_shown_to_users_with_permission_to_see_them() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.fill().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let report = shop.get("/reports/sales").by(Role::SuperUser).send().await.expect(200);
@@ -241,7 +241,7 @@ async fn the_administration_is_unavailable_while_the_site_is_closed() {
 
 #[tokio::test]
 async fn forms_of_signed_in_users_have_a_size_limit() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = "/groups/new";
     let fill = async |ann: &mut Visitor, length: usize| {

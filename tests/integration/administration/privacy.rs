@@ -3,10 +3,10 @@
 use example_host::{Force, Setting};
 use serde_json::{Value, json};
 
-use crate::support::harness::fixture;
+use crate::support::harness::{Shop, fixture};
 use crate::support::ledger::Client;
 use crate::support::process::{Place, Served};
-use crate::support::visitor::{PASSWORD, Visitor, shop};
+use crate::support::visitor::{PASSWORD, Visitor};
 
 /// Makes the last entry of the password expire.
 const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
@@ -30,7 +30,7 @@ async fn ann(served: &Served) -> Visitor {
 
 #[tokio::test]
 async fn only_users_with_the_permission_of_every_map_see_the_page() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut superuser = Visitor::signed_in(&shop, "superuser").await;
     superuser.get("/").await.says("href=\"/administrator/privacy\"");
     superuser.get("/privacy").await.says("Where personal data is kept");

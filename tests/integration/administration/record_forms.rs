@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::audit_trail::audited;
 use crate::support::filled::Filled;
 use crate::support::harness::{Role, Shop};
-use crate::support::visitor::{Seen, Visitor, give_passwords, shop};
+use crate::support::visitor::{Seen, Visitor};
 
 /// The address of a page about records of the store.
 fn page(of: &str) -> String {
@@ -53,7 +53,7 @@ async fn version(shop: &Shop, path: &str) -> i64 {
 
 #[tokio::test]
 async fn a_record_is_added_with_a_form_and_recorded_as_any_other_change() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let new = form(&mut ann, "manufacturers/new").await;
     let new = new.with("/manufacturer_name", "Birch & Sons").with("/ordering", "7");
@@ -70,7 +70,7 @@ async fn a_record_is_added_with_a_form_and_recorded_as_any_other_change() {
 
 #[tokio::test]
 async fn a_fault_is_shown_at_its_field_and_what_was_entered_stays() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let new = form(&mut ann, "coupons/new").await;
     let new = new
@@ -106,7 +106,7 @@ async fn a_fault_is_shown_at_its_field_and_what_was_entered_stays() {
 
 #[tokio::test]
 async fn a_form_that_is_sent_twice_is_done_once() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let new = form(&mut ann, "manufacturers/new").await.with("/manufacturer_name", "Birch");
     for _ in 0..2 {
@@ -137,7 +137,7 @@ async fn a_form_that_is_sent_twice_is_done_once() {
 
 #[tokio::test]
 async fn only_what_was_changed_is_saved() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let body = json!({"product_name": "Lamp", "sku": "L-1", "price": "19.90", "upc": "1"});
     let lamp = shop.create("/products", body).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -169,7 +169,7 @@ async fn only_what_was_changed_is_saved() {
 
 #[tokio::test]
 async fn a_record_that_was_changed_meanwhile_is_asked_about() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let body = json!({"manufacturer_name": "Birch", "manufacturer_desc": "Old", "ordering": 1});
     let made = shop.create("/manufacturers", body).await;
     let path = format!("/manufacturers/{made}");
@@ -213,7 +213,7 @@ async fn a_record_that_was_changed_meanwhile_is_asked_about() {
 
 #[tokio::test]
 async fn deleting_asks_first_and_a_refusal_is_in_the_words_of_the_api() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let country =
         json!({"country_name": "Atlantis", "country_isocode_2": "QQ", "country_isocode_3": "QQQ"});
@@ -253,7 +253,7 @@ async fn act(visitor: &mut Visitor, action: &str, fields: &[(&str, &str)]) -> Se
 
 #[tokio::test]
 async fn every_action_of_the_store_has_a_form() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.fill().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let lamp = json!({"product_name": "Lamp", "sku": "L-1", "price": "10", "quantity": 5});
@@ -311,7 +311,7 @@ async fn every_action_of_the_store_has_a_form() {
 
 #[tokio::test]
 async fn a_secret_is_shown_once() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let new = form(&mut ann, "webhooks/new").await.with("/url", "https://erp.invalid/hooks");
     let seen = new.with("/enabled", "0").send(&mut ann).await;
@@ -334,7 +334,7 @@ async fn a_secret_is_shown_once() {
 
 #[tokio::test]
 async fn rows_are_added_to_a_list_without_a_script() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let new = form(&mut ann, "orders/new").await;
     let new = new
@@ -362,7 +362,7 @@ async fn rows_are_added_to_a_list_without_a_script() {
 
 #[tokio::test]
 async fn forms_of_others_are_refused_and_change_nothing() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
@@ -384,7 +384,7 @@ async fn forms_of_others_are_refused_and_change_nothing() {
 
 #[tokio::test]
 async fn a_right_that_is_taken_between_form_and_answer_is_missing() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let edit = form(&mut bob, "manufacturers/1/edit").await.with("/manufacturer_name", "Beech");
@@ -414,7 +414,7 @@ async fn deny(shop: &Shop, action: &str) {
 
 #[tokio::test]
 async fn forms_are_there_for_users_with_the_permission_of_their_route() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let forms = [("store.create", "new"), ("store.edit", "1/edit"), ("store.delete", "1/delete")];
@@ -442,7 +442,7 @@ async fn forms_are_there_for_users_with_the_permission_of_their_route() {
 
 #[tokio::test]
 async fn hostile_text_is_text() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let hostile =
         "</textarea><script>alert(1)</script>{{ 7*7 }}{% raw %}\"'&amp;\u{202e}evil\u{2066}";
@@ -479,7 +479,7 @@ async fn hostile_text_is_text() {
 
 #[tokio::test]
 async fn a_record_is_chosen_by_its_name() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     for name in ["Birch", "Birch and Oak", "Beech"] {
         shop.create("/manufacturers", json!({"manufacturer_name": name})).await;
     }
@@ -523,7 +523,6 @@ async fn a_record_is_chosen_by_its_name() {
 #[tokio::test]
 async fn every_type_of_the_store_is_opened_and_saved_without_a_new_version() {
     let shop = Shop::filled().await;
-    give_passwords(&shop.site).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let document: Value = serde_json::from_str(&shop.site.openapi().unwrap()[0]).unwrap();
     let paths = document["paths"].as_object().unwrap();

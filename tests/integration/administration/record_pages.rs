@@ -9,23 +9,9 @@ use serde_json::json;
 use crate::support::filled::Filled;
 use crate::support::harness::{Shop, fixture};
 use crate::support::process::{Place, Served};
-use crate::support::visitor::{PASSWORD, Seen, Visitor, beside, give_passwords, shop};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, beside};
 
 const LIST: &str = "/records/webservices-shop";
-
-/// A shop with demo data, where every role has the password.
-async fn filled() -> Shop {
-    let shop = Shop::filled().await;
-    give_passwords(&shop.site).await;
-    shop
-}
-
-/// A shop with a lamp and more, where every role has the password.
-async fn stocked() -> Shop {
-    let shop = Shop::stocked().await;
-    give_passwords(&shop.site).await;
-    shop
-}
 
 /// The names of the records in the first table of a page, from top to bottom.
 fn names(html: &str) -> Vec<String> {
@@ -61,7 +47,7 @@ fn link(html: &str, text: &str) -> Option<String> {
 
 #[tokio::test]
 async fn a_list_shows_the_columns_of_the_document_with_names_in_place_of_keys() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let seen = ann.get(&format!("{LIST}/products")).await;
     assert_eq!(seen.status, 200, "{}", seen.html);
@@ -77,7 +63,7 @@ async fn a_list_shows_the_columns_of_the_document_with_names_in_place_of_keys() 
 
 #[tokio::test]
 async fn a_list_is_filtered_and_sorted_by_its_address() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let list = format!("{LIST}/products");
     for (query, expected) in [
@@ -116,7 +102,7 @@ async fn a_list_is_filtered_and_sorted_by_its_address() {
 
 #[tokio::test]
 async fn the_pages_of_a_long_list_lead_to_each_other_and_keep_what_is_asked() {
-    let shop = filled().await;
+    let shop = Shop::filled().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let total = shop.get("/products").send().await.expect(200).total();
     let mut page = format!("{LIST}/products?sort=-price&filter[visibility]=1");
@@ -140,7 +126,7 @@ async fn the_pages_of_a_long_list_lead_to_each_other_and_keep_what_is_asked() {
 
 #[tokio::test]
 async fn what_is_filtered_is_exported() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let seen = ann.get(&format!("{LIST}/products?filter[search]=lamp&sort=price")).await;
     let file = seen.html.split("\" download>Export as CSV").next().unwrap();
@@ -153,7 +139,7 @@ async fn what_is_filtered_is_exported() {
 
 #[tokio::test]
 async fn what_is_ticked_is_exported() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let seen = ann.get(&format!("{LIST}/products?sort=-price")).await;
     seen.says("<form method=\"get\" action=\"/administrator/export/file\">");
@@ -176,7 +162,7 @@ async fn what_is_ticked_is_exported() {
 
 #[tokio::test]
 async fn a_record_is_shown_in_groups_with_tabs_for_what_belongs_to_it() {
-    let shop = filled().await;
+    let shop = Shop::filled().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let seen = ann.get(&format!("{LIST}/orders/3")).await;
     assert_eq!(seen.status, 200, "{}", seen.html);
@@ -205,7 +191,7 @@ async fn a_record_is_shown_in_groups_with_tabs_for_what_belongs_to_it() {
 
 #[tokio::test]
 async fn who_changed_a_record_last_is_shown_to_those_who_may_read_the_trail() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     shop.patch("/manufacturers/1", json!({"manufacturer_name": "Oak"})).send().await.expect(200);
     let page = format!("{LIST}/manufacturers/1");
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -222,7 +208,7 @@ async fn who_changed_a_record_last_is_shown_to_those_who_may_read_the_trail() {
 
 #[tokio::test]
 async fn every_type_of_the_document_has_a_list_and_its_first_record_a_page() {
-    let shop = filled().await;
+    let shop = Shop::filled().await;
     shop.create("/vouchers", json!({"voucher_value": "50", "email_to": "ada@example.com"})).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let seen = ann.get("/").await;
@@ -269,7 +255,7 @@ fn has_sign(seen: &Seen, kind: &str) -> bool {
 
 #[tokio::test]
 async fn a_type_that_a_user_may_not_view_leaves_no_sign() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let deny = async |kind: &str| {
         let asset = format!("com_shop.{kind}");
         let set =
@@ -306,7 +292,7 @@ async fn a_type_that_a_user_may_not_view_leaves_no_sign() {
 
 #[tokio::test]
 async fn a_disabled_extension_has_no_pages() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     assert_eq!(ann.get(&format!("{LIST}/products")).await.status, 200);
     shop.site.set_enabled("webservices-shop", false).await.unwrap();
@@ -319,7 +305,7 @@ async fn a_disabled_extension_has_no_pages() {
 
 #[tokio::test]
 async fn a_record_that_is_gone_has_a_page_that_tells_so() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for page in ["products/999", "products/x%2F..%2F1", "products/%7Bid%7D", "orders/%00"] {
         let seen = ann.get(&format!("{LIST}/{page}")).await;
@@ -330,7 +316,7 @@ async fn a_record_that_is_gone_has_a_page_that_tells_so() {
 
 #[tokio::test]
 async fn the_search_finds_records_of_all_types_and_leads_to_a_single_exact_one() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let order = shop.get("/orders/1").send().await.expect(200).attribute("order_id");
     for (sought, page) in [
@@ -364,7 +350,7 @@ async fn the_search_finds_records_of_all_types_and_leads_to_a_single_exact_one()
 
 #[tokio::test]
 async fn hostile_texts_are_texts_and_pages_stay_small() {
-    let shop = stocked().await;
+    let shop = Shop::stocked().await;
     let hostile = "<script>alert(1)</script>\u{202e}{{ 7919 * 7919 }}\"'&".repeat(6);
     let name: String = hostile.chars().take(255).collect();
     let long = "<&\"'>".repeat(13_000);
@@ -396,7 +382,7 @@ async fn hostile_texts_are_texts_and_pages_stay_small() {
 
 #[tokio::test]
 async fn a_list_of_a_hundred_records_is_small() {
-    let shop = filled().await;
+    let shop = Shop::filled().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     for kind in ["products", "orders", "currencies", "countries"] {
         let seen = ann.get(&format!("{LIST}/{kind}?page[limit]=100")).await;
@@ -460,7 +446,7 @@ async fn a_document_without_members_of_its_own_has_pages_too() {
 
 #[tokio::test]
 async fn rows_of_panels_lead_to_what_they_are_about() {
-    let shop = filled().await;
+    let shop = Shop::filled().await;
     let items = json!([{"product_id": 1, "orderitem_quantity": 1}]);
     let order = json!({"user_email": "ada@example.com", "is_shippable": 1, "items": items});
     let order = shop.create("/orders", order).await;
@@ -483,7 +469,7 @@ async fn rows_of_panels_lead_to_what_they_are_about() {
 
 #[tokio::test]
 async fn the_figures_of_sales_lead_to_the_orders_of_these_days() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     for day in ["2019-02-03T04:05:06", ""] {
         let mut order = json!({"user_email": "ada@example.com", "order_state_id": 7,
             "items": [{"orderitem_name": "Lamp", "orderitem_price": "5.00"}]});
@@ -505,7 +491,7 @@ async fn the_figures_of_sales_lead_to_the_orders_of_these_days() {
 
 #[tokio::test]
 async fn the_product_of_a_row_is_chosen_by_its_name_and_leads_to_it() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let lamp = shop.create("/products", json!({"product_name": "Birch lamp", "sku": "L-1"})).await;
     shop.create("/products", json!({"product_name": "Oak lamp", "sku": "L-2"})).await;
     let mut bob = Visitor::signed_in(&shop, "administrator").await;

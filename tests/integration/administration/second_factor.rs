@@ -11,14 +11,12 @@ use crate::support::databases::Database;
 use crate::support::harness::{Setup, Shop};
 use crate::support::phone::{Phone, forget_codes, recovery_codes, set_up, turn_on};
 use crate::support::process::Place;
-use crate::support::visitor::{PASSWORD, Seen, Visitor, field, give_passwords, id, shop};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id};
 use crate::support::waiting::eventually;
 
-/// A shop with these settings, where every role has the password.
+/// A shop with these settings.
 async fn shop_with(server: ServerSettings) -> Shop {
-    let shop = Shop::with(Setup { server, ..Setup::default() }).await;
-    give_passwords(&shop.site).await;
-    shop
+    Shop::with(Setup { server, ..Setup::default() }).await
 }
 
 /// A shop behind a trusted proxy.
@@ -63,7 +61,7 @@ async fn need_confirmation(shop: &Shop) {
 
 #[tokio::test]
 async fn a_second_factor_is_set_up_with_its_first_code_and_ends_the_other_sessions() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut other = Visitor::signed_in(&shop, "superuser").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     ann.get("/account").await;
@@ -113,7 +111,7 @@ async fn a_second_factor_is_set_up_with_its_first_code_and_ends_the_other_sessio
 
 #[tokio::test]
 async fn a_sign_in_asks_for_a_code_which_is_good_once() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (mut ann, phone, _) = set_up(&shop, "superuser").await;
     ann.fill("/", "/sign-out", &[]).await;
 
@@ -155,7 +153,7 @@ async fn a_sign_in_asks_for_a_code_which_is_good_once() {
 
 #[tokio::test]
 async fn the_step_after_the_password_ends_with_the_password_and_with_the_user() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (_, phone, _) = set_up(&shop, "administrator").await;
     let mut visitor = asked_for_a_code(&shop, "administrator").await;
     let half = visitor.cookies["administration-sign-in"].clone();
@@ -181,7 +179,7 @@ async fn the_step_after_the_password_ends_with_the_password_and_with_the_user() 
 
 #[tokio::test]
 async fn of_many_requests_with_one_code_one_begins_a_session() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (_, phone, codes) = set_up(&shop, "superuser").await;
     for code in [phone.code(0), codes[0].clone()] {
         let mut visitors = Vec::new();
@@ -199,7 +197,7 @@ async fn of_many_requests_with_one_code_one_begins_a_session() {
 
 #[tokio::test]
 async fn a_recovery_code_takes_the_place_of_a_code_once() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (_, _, codes) = set_up(&shop, "superuser").await;
     let mut ann = asked_for_a_code(&shop, "superuser").await;
     let seen = enter(&mut ann, &codes[3].to_uppercase().replace('-', " ")).await;
@@ -331,7 +329,7 @@ async fn a_trusted_browser_is_not_asked_for_a_code_until_the_sessions_end() {
 
 #[tokio::test]
 async fn confirmations_and_a_new_password_need_a_code_too() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (mut ann, phone, codes) = set_up(&shop, "superuser").await;
     need_confirmation(&shop).await;
     ann.get("/users/new").await;
@@ -376,7 +374,7 @@ async fn confirmations_and_a_new_password_need_a_code_too() {
 
 #[tokio::test]
 async fn turning_it_off_and_removing_it_need_the_right_to_do_so() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (mut ann, phone, _) = set_up(&shop, "superuser").await;
     need_confirmation(&shop).await;
     ann.get("/account/second-factor").await;
@@ -431,7 +429,7 @@ async fn whoever_needs_a_second_factor_sees_nothing_before_setting_it_up() {
 
 #[tokio::test]
 async fn a_group_may_require_a_second_factor_of_its_users_and_of_those_below() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let mut bob = Visitor::signed_in(&shop, "administrator").await;
     let groups = shop.site.groups().await.unwrap();
@@ -525,7 +523,7 @@ async fn a_second_factor_moves_with_its_site_and_needs_the_key_of_secrets() {
 /// first where a password is slow to check.
 #[tokio::test]
 async fn the_second_step_costs_no_hashing_of_passwords() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (_, phone, _) = set_up(&shop, "superuser").await;
     // The same password, hashed in 25 times as many passes as usual.
     let slow = "UPDATE host_users SET password_hash = '$argon2id$v=19$m=16384,t=50,p=1$\

@@ -10,12 +10,12 @@ use time::OffsetDateTime;
 use crate::support::databases::Engine;
 use crate::support::harness::{Setup, Shop};
 use crate::support::process::{Place, Served};
-use crate::support::visitor::{PASSWORD, Visitor, add, give_passwords, id, shop};
+use crate::support::visitor::{PASSWORD, Visitor, add, id};
 use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn a_refused_sign_in_does_not_reveal_which_users_exist() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.site.block_user("registered", Force::No).await.unwrap();
     let mut pages = BTreeSet::new();
     for name in ["superuser", "registered", "nobody-of-that-name", "'; DROP TABLE host_users"] {
@@ -41,7 +41,7 @@ async fn a_refused_sign_in_does_not_reveal_which_users_exist() {
 
 #[tokio::test]
 async fn guessing_passwords_is_throttled_and_others_are_not() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     for name in ["superuser", "nobody-of-that-name"] {
         let mut guest = Visitor::of(&shop.url(""));
         for _ in 0..5 {
@@ -128,7 +128,7 @@ async fn failures_of_a_name_and_of_an_address_are_counted_by_all_hosts_of_a_site
 
 #[tokio::test]
 async fn the_number_of_remembered_failures_is_limited() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let hash = match shop.database.engine {
         Engine::Sqlite => "randomblob(32)",
         Engine::Postgres => "sha256(CAST(CAST(n AS TEXT) AS BYTEA))",
@@ -168,13 +168,11 @@ async fn guess_everywhere(shop: &Shop, name: &str) {
     }
 }
 
-/// A shop behind a trusted proxy, where every role has the password.
+/// A shop behind a trusted proxy.
 async fn shop_behind_a_proxy() -> Shop {
     let proxies = vec!["127.0.0.1/32".parse().unwrap()];
     let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
-    let shop = Shop::with(Setup { server, ..Setup::default() }).await;
-    give_passwords(&shop.site).await;
-    shop
+    Shop::with(Setup { server, ..Setup::default() }).await
 }
 
 #[tokio::test]
@@ -291,7 +289,7 @@ async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
 
 #[tokio::test]
 async fn a_form_from_elsewhere_changes_nothing() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let target = format!("/users/{}/block", id(&shop.site, "manager").await);
     ann.get("/users").await;
@@ -325,7 +323,7 @@ async fn a_form_from_elsewhere_changes_nothing() {
 
 #[tokio::test]
 async fn a_session_ends_by_a_sign_out_a_block_a_new_password_or_a_lost_permission() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut one = Visitor::signed_in(&shop, "superuser").await;
     let mut two = Visitor::signed_in(&shop, "superuser").await;
     let mut admin = Visitor::signed_in(&shop, "administrator").await;

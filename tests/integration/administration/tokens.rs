@@ -9,7 +9,7 @@ use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
 use crate::support::databases::Database;
 use crate::support::harness::{Answer, Role, Shop, library};
-use crate::support::visitor::{PASSWORD, Seen, Visitor, add, id, shop};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, add, id};
 
 use super::audit_trail::audited;
 
@@ -41,7 +41,7 @@ async fn ask(shop: &Shop, path: &str, secret: &str) -> Answer {
 
 #[tokio::test]
 async fn a_token_does_what_was_ticked_and_no_more() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let tab = format!("/users/{}/token", id(&shop.site, "manager").await);
     let form = format!("{tab}/new");
@@ -89,7 +89,7 @@ async fn a_token_does_what_was_ticked_and_no_more() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_new_token_is_said_beside_its_field() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let tab = format!("/users/{}/token", id(&shop.site, "manager").await);
     let form = format!("{tab}/new");
@@ -169,7 +169,7 @@ async fn a_site_that_limits_the_life_of_tokens_says_so() {
 
 #[tokio::test]
 async fn a_token_is_rotated_with_an_overlap_and_revoked() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let tab = format!("/users/{}/token", id(&shop.site, "manager").await);
     let page = format!("{tab}/{}", token(&shop, "manager", "default").await.id);
@@ -234,7 +234,7 @@ async fn a_token_is_rotated_with_an_overlap_and_revoked() {
 
 #[tokio::test]
 async fn tokens_that_expire_soon_or_are_not_used_are_listed() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let seen = ann.get("/tokens").await;
     seen.says("No token expires within 14 days.");
@@ -264,7 +264,7 @@ fn own((before, after): (&str, &str)) -> (String, String) {
 
 #[tokio::test]
 async fn the_why_page_answers_for_a_token_as_for_a_user() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let scopes = Some(vec!["*:view".to_owned(), "products:edit".to_owned()]);
     let addresses = vec!["192.0.2.0/24".parse().unwrap()];

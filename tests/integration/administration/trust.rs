@@ -10,7 +10,7 @@ use time::{Duration, OffsetDateTime};
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, Role, Shop, library};
 use crate::support::process::Place;
-use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters, shop};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters};
 use crate::support::waiting::eventually;
 
 /// A moment in the past, in the format of the tables.
@@ -61,7 +61,7 @@ async fn state(site: &Site) -> impl PartialEq + std::fmt::Debug + use<> {
 
 #[tokio::test]
 async fn an_impossible_username_is_refused_like_an_unknown_one() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let told = {
         let seen = Visitor::of(&shop.url("")).sign_in("nobody", "not the password").await;
         seen.html.replace("nobody", "")
@@ -85,7 +85,7 @@ async fn an_impossible_username_is_refused_like_an_unknown_one() {
 
 #[tokio::test]
 async fn a_session_expires_after_one_idle_hour_and_after_twelve_hours() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     for (column, before, after) in [
         ("used_on", Duration::minutes(58), Duration::minutes(62)),
         ("created_on", Duration::minutes(12 * 60 - 2), Duration::minutes(12 * 60 + 2)),
@@ -145,7 +145,7 @@ async fn overtaken<T: Send + 'static>(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_signed_in_with_the_old_password_ends_when_it_changes() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     // The old password is right, because the new one has not been committed yet.
     let mut guest = Visitor::of(&shop.url(""));
     let change = [
@@ -159,7 +159,7 @@ async fn a_session_signed_in_with_the_old_password_ends_when_it_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_ends_during_a_request_changes_nothing() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = format!("/users/{}", id(&shop.site, "manager").await);
     ann.get(&page).await;
@@ -173,7 +173,7 @@ async fn a_session_that_ends_during_a_request_changes_nothing() {
 
 #[tokio::test]
 async fn changes_of_access_need_a_recently_entered_password() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let (own, manager) = (id(&shop.site, "superuser").await, id(&shop.site, "manager").await);
     let (own, user) = (format!("/users/{own}"), format!("/users/{manager}"));
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -236,7 +236,7 @@ async fn changes_of_access_need_a_recently_entered_password() {
 
 #[tokio::test]
 async fn a_confirmed_form_continues_with_everything_entered() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let own = id(&shop.site, "superuser").await;
     let manager = id(&shop.site, "manager").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -301,7 +301,7 @@ async fn a_confirmed_form_continues_with_everything_entered() {
 
 #[tokio::test]
 async fn guessing_the_password_in_an_open_session_is_throttled() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let fields = [("current", "not the password"), ("password", "mine for ever")];
     for _ in 0..5 {
@@ -347,7 +347,7 @@ async fn guessing_the_password_in_an_open_session_is_throttled() {
 
 #[tokio::test]
 async fn a_change_and_its_audit_entry_are_one_transaction() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let manager = id(&shop.site, "manager").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let user = format!("/users/{manager}");
@@ -422,7 +422,7 @@ async fn a_change_and_its_audit_entry_are_one_transaction() {
 
 #[tokio::test]
 async fn the_last_use_of_a_replaced_token_is_not_its_successors() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.get("/zones").by(Role::Manager).send().await.expect(200);
     shop.get("/zones").by(Role::Administrator).send().await.expect(200);
     // Within the second of its use, and before the use is recorded.

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::support::harness::{Setup, Shop};
-use crate::support::visitor::{Visitor, give_passwords, shop};
+use crate::support::visitor::Visitor;
 
 const PRODUCTS: [(&str, &str); 1] = [("type", "products")];
 
@@ -24,7 +24,7 @@ fn form_of(html: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_looked_at_and_then_imported_without_the_lines_that_fail() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let seen = ann.get("/import").await;
     seen.says("<option value=\"products\">Products</option>");
@@ -74,7 +74,7 @@ async fn a_file_is_looked_at_and_then_imported_without_the_lines_that_fail() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_refused_as_a_whole_is_chosen_again() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     ann.get("/import").await;
     let wrong = "nmae\nBirch\n";
@@ -102,7 +102,7 @@ async fn a_file_that_is_refused_as_a_whole_is_chosen_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_was_not_sent_from_the_page_is_not_kept() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let file = ("birch.csv", &b"manufacturer_name\nBirch\n"[..]);
     let fields = [("type", "manufacturers"), ("query-mode", "create")];
     let mut nobody = Visitor::of(&shop.url(""));
@@ -132,7 +132,6 @@ async fn a_file_that_was_not_sent_from_the_page_is_not_kept() {
 async fn a_file_has_a_limit_and_is_not_read_beyond_it() {
     let server = ServerSettings { import_limit: 100_000, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;
-    give_passwords(&shop.site).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     ann.get("/import").await;
     let seen = ann.send_file("/import", &PRODUCTS, ("a.csv", &vec![b'x'; 100_001])).await;
@@ -144,7 +143,7 @@ async fn a_file_has_a_limit_and_is_not_read_beyond_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn users_without_the_right_see_no_sign_of_it() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let pages = ["/import", "/export", "/export/file?type=products", "/import/x/faults"];
     let link = |page: &str| format!("href=\"/administrator{page}\"");
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
@@ -183,7 +182,7 @@ async fn users_without_the_right_see_no_sign_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_is_that_of_the_api() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.create("/manufacturers", json!({"manufacturer_name": "Birch"})).await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
     let seen = ann.get("/export?type=manufacturers").await;
@@ -220,7 +219,7 @@ fn large_file() -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_bar_grows_with_what_has_been_read() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     ann.get("/import").await;
     let seen = ann.send_file("/import", &PRODUCTS, ("p.csv", large_file().as_bytes())).await;

@@ -3,13 +3,13 @@
 
 use example_host::{Force, NewUser};
 
-use crate::support::harness::Role;
-use crate::support::visitor::{Visitor, add, beside, field, id, shop};
+use crate::support::harness::{Role, Shop};
+use crate::support::visitor::{Visitor, add, beside, field, id};
 use crate::support::waiting::eventually;
 
 #[tokio::test]
 async fn core_manage_cannot_escalate_to_core_admin() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let boss = id(&shop.site, "superuser").await;
     let own = id(&shop.site, "administrator").await;
     let mut ann = Visitor::signed_in(&shop, "administrator").await;
@@ -69,7 +69,7 @@ async fn core_manage_cannot_escalate_to_core_admin() {
 
 #[tokio::test]
 async fn administrators_cannot_lock_themselves_out() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let own = id(&shop.site, "superuser").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = format!("/users/{own}");
@@ -112,7 +112,7 @@ async fn administrators_cannot_lock_themselves_out() {
 
 #[tokio::test]
 async fn a_token_is_shown_once_and_its_last_use_is_recorded() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let user = id(&shop.site, "manager").await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = format!("/users/{user}/token");
@@ -148,7 +148,7 @@ async fn a_token_is_shown_once_and_its_last_use_is_recorded() {
 
 #[tokio::test]
 async fn users_are_found_in_any_case_and_paged_without_repeats() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     for number in 0..45 {
         let name = format!("kunde{number:02}");
         let user = NewUser {
@@ -219,7 +219,7 @@ async fn users_are_found_in_any_case_and_paged_without_repeats() {
 
 #[tokio::test]
 async fn errors_of_a_user_form_are_shown_beside_their_fields() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let wrong = [
         ("username", "MANAGER"),
@@ -273,7 +273,7 @@ async fn errors_of_a_user_form_are_shown_beside_their_fields() {
 
 #[tokio::test]
 async fn a_rule_applies_from_the_next_request_and_the_why_page_names_it() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
     let page = "/permissions?asset=com_shop.manufacturers";
     let ask = || shop.get("/manufacturers").by(Role::Manager).send();

@@ -5,14 +5,14 @@
 //! `TEST_CLIENTS` is the folder that `tests/clients/prepare.sh` prepares.
 
 use crate::support::document::Document;
-use crate::support::visitor::shop;
+use crate::support::harness::Shop;
 use crate::support::workshop::Workshop;
 
 /// The compiler checks the round against the types.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(clients), ignore = "needs generators of clients: TEST_CLIENTS")]
 async fn a_round_with_a_client_in_typescript() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.fill().await;
     let workshop = Workshop::of(&shop, "typescript").await;
     let types = ["openapi.json", "--output", "api.d.ts"];
@@ -26,7 +26,7 @@ async fn a_round_with_a_client_in_typescript() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(clients), ignore = "needs generators of clients: TEST_CLIENTS")]
 async fn a_round_with_a_client_in_python() {
-    let shop = shop().await;
+    let shop = Shop::open().await;
     shop.fill().await;
     let workshop = Workshop::of(&shop, "python").await;
     let valid = workshop.run("bin/openapi-spec-validator", &["openapi.json"]).await;

@@ -78,18 +78,13 @@ async fn head_has_the_headers_of_get() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_parallel_requests_are_all_answered() {
-    let shop = std::sync::Arc::new(Shop::open().await);
-    let asking = (0..8).map(|_| {
-        let shop = shop.clone();
-        tokio::spawn(async move {
-            for _ in 0..50 {
-                shop.get("/countries?page[limit]=1").send().await.expect(200);
-            }
-        })
+    let shop = Shop::open().await;
+    let clients = (0..8).map(async |_| {
+        for _ in 0..50 {
+            shop.get("/countries?page[limit]=1").send().await.expect(200);
+        }
     });
-    for asked in asking.collect::<Vec<_>>() {
-        asked.await.unwrap();
-    }
+    futures_util::future::join_all(clients).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

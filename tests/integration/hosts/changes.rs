@@ -7,6 +7,7 @@ use sqlx::{Connection, MySqlConnection, PgConnection, SqliteConnection};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::databases::Engine;
+use crate::support::fixture::serve;
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
 use crate::support::process::{Place, Served};
 use crate::support::waiting::{eventually, patiently};
@@ -97,14 +98,6 @@ async fn every_change_of_a_disconnected_client_has_exactly_one_entry() {
     made.sort_unstable();
     noted.sort_unstable();
     assert_eq!(made, noted, "the created records and the audit trail");
-}
-
-/// The fixture, served with this environment, and the token of a user.
-async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
-    let place = Place::of_the_fixture();
-    let token = place.user("ann", "Manager").await;
-    let served = place.serve_with(environment).await;
-    (place, served, token)
 }
 
 /// Sends a change that waits for a file, and disconnects once it is in progress.

@@ -22,7 +22,7 @@ use super::refunding::refund_at_once;
 use crate::support::databases::servers;
 use crate::support::harness::ROOT;
 use crate::support::ledger::{Client, key};
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 use crate::support::waiting::eventually;
 
 /// The number of nodes.
@@ -358,9 +358,7 @@ async fn work(name: String, client: Client, voucher: i64, load: Arc<Mutex<Load>>
 #[cfg_attr(not(galera), ignore = "needs a Galera cluster: TEST_GALERA")]
 async fn three_nodes_give_one_feed() {
     let Cluster { place, nodes, hosts, token, _turn } = Cluster::start().await;
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
     // The transactions beside the hosts are on the last node.
     let store = Store::open(&nodes[NODES - 1]).unwrap();
     let serve = async |host: usize| serve(&place, &nodes[host]).await;

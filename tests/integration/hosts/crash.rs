@@ -9,12 +9,13 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use time::{Date, Month};
 
+use crate::support::kills::{kill, kills, randomness};
 use crate::support::ledger::{Client, Order, check_reports, decimal, key, new_order};
 use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
 
 /// How often the host is killed.
-const KILLS: usize = 20;
+const KILLS: usize = 8;
 /// The number of concurrent clients.
 const WORKERS: u64 = 4;
 
@@ -49,12 +50,12 @@ struct Known {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
+async fn a_host_that_is_killed_loses_nothing_and_sends_every_mail() {
+    let kills = kills(KILLS);
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
 
     let mut served = serve(&place, &sink).await;
     let client = Client::of(&served, &token);
@@ -67,12 +68,12 @@ async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
     let voucher = client.create("/vouchers", voucher).await;
     let mut known = Known { balance: Decimal::from(100_000), ..Known::default() };
 
-    for kill in 0..KILLS {
+    for round in 0..kills {
         let client = Client::of(&served, &token);
         let orders: Vec<i64> = known.orders.keys().copied().collect();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let workers = (0..WORKERS).map(|worker| {
-            let name = format!("{kill}-{worker}");
+            let name = format!("{round}-{worker}");
             let rng = rng.fork();
             let (client, orders, asked) = (client.clone(), orders.clone(), Arc::clone(&asked));
             tokio::spawn(
@@ -81,8 +82,7 @@ async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
         });
         let workers: Vec<_> = workers.collect();
         tokio::time::sleep(Duration::from_millis(rng.u64(30..700))).await;
-        served.signal("KILL").await;
-        assert_eq!(served.ended().await, None, "the host was killed");
+        kill([served]).await;
         for worker in workers {
             worker.await.unwrap();
         }
@@ -94,7 +94,7 @@ async fn a_host_killed_twenty_times_loses_nothing_and_sends_every_mail() {
 
     let client = Client::of(&served, &token);
     let orders: Vec<Order> = known.orders.values().cloned().collect();
-    assert!(orders.len() > KILLS, "there was a season: {} orders", orders.len());
+    assert!(orders.len() > kills, "there was a season: {} orders", orders.len());
     assert_eq!(client.all("/orders").await.len(), orders.len());
     let day = |year, month, day| Date::from_calendar_date(year, month, day).unwrap();
     let (first, last) = (day(2023, Month::November, 30), day(2024, Month::March, 31));

@@ -9,22 +9,13 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::support::fixture::{ECHO, HELD, serve};
 use crate::support::harness::{Answer, MEDIA_TYPE};
-use crate::support::process::{Place, Raw, Served, exchange};
+use crate::support::process::{Raw, Served, exchange};
 use crate::support::visitor::PASSWORD;
 use crate::support::waiting::{eventually, patiently};
 
-const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
-const HELD: &str = "/api/index.php/v1/misbehaves/held/release";
 const LARGE: &str = "/api/index.php/v1/misbehaves/large";
-
-/// The fixture, served with this environment, and the token of a user.
-async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
-    let place = Place::of_the_fixture();
-    let token = place.user("ann", "Manager").await;
-    let served = place.serve_with(environment).await;
-    (place, served, token)
-}
 
 fn request(path: &str, token: &str) -> String {
     format!(

@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::harness::{Answer, NDJSON, ROOT};
+use crate::support::kills::{kill, kills};
 use crate::support::process::{Place, Served};
 
-/// How often a host is killed; `TEST_KILLS` sets it.
+/// How often a host is killed.
 const KILLS: usize = 3;
 /// The records of the file.
 const RECORDS: usize = 3_000;
@@ -24,8 +25,7 @@ enum Way {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_that_goes_on_after_every_kill_ends_as_one_that_was_never_killed() {
-    let kills = std::env::var("TEST_KILLS").ok().and_then(|kills| kills.parse().ok());
-    let kills: usize = kills.unwrap_or(KILLS);
+    let kills = kills(KILLS);
     let file = file();
     let whole = Place::of_the_store();
     let token = whole.user("ann", "Administrator").await;
@@ -38,12 +38,11 @@ async fn an_import_that_goes_on_after_every_kill_ends_as_one_that_was_never_kill
         let place = Place::of_the_store();
         let token = place.user("ann", "Administrator").await;
         for _ in 0..kills {
-            let mut served = place.serve().await;
+            let served = place.serve().await;
             let asking = send(&served, &token, &file, way).await;
             let asking = tokio::spawn(async move { asking.send().await?.bytes().await });
             tokio::time::sleep(Duration::from_millis(fastrand::u64(50..=900))).await;
-            served.signal("KILL").await;
-            served.ended().await;
+            kill([served]).await;
             drop(asking.await);
         }
         let served = place.serve().await;

@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT};
+use crate::support::kills::randomness;
 use crate::support::ledger::Client;
 use crate::support::mirror::Mirror;
 use crate::support::process::{Place, Served};
@@ -206,8 +207,7 @@ pub async fn season(
     store: Store,
 ) -> Vec<Served> {
     let seconds = std::env::var("TEST_SEASON").map_or(SEASON, |seconds| seconds.parse().unwrap());
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let mut served = Vec::new();
     for host in 0..hosts {
         served.push(serve(host).await);

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::support::kills::{kill, kills, randomness};
 use crate::support::ledger::{Client, decimal, key};
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 
-/// How often the hosts are killed, unless `TEST_KILLS` has another number.
-const KILLS: usize = 10;
+/// How often the hosts are killed.
+const KILLS: usize = 5;
 /// The number of concurrent clients.
 const CLIENTS: usize = 4;
 /// How many orders they give back, of how many pieces.
@@ -52,9 +53,7 @@ async fn of_64_clients_of_two_hosts_as_many_refund_a_piece_as_there_are() {
     let token = place.user("ann", "Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     refund_at_once(&hosts, &token).await;
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
     assert_eq!(place.run("check").await, "");
 }
 
@@ -161,11 +160,10 @@ impl Cashier {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refunds_happen_once_and_everything_agrees_after_every_kill() {
-    let kills = std::env::var("TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = kills(KILLS);
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let clients = |hosts: &[Served]| -> Vec<Client> {
         hosts.iter().map(|host| Client::of(host, &token)).collect()
     };
@@ -182,12 +180,7 @@ async fn refunds_happen_once_and_everything_agrees_after_every_kill() {
         (0..CLIENTS).map(|number| tokio::spawn(cashier.clone().work(number, rng.fork()))).collect();
     for _ in 0..kills {
         tokio::time::sleep(Duration::from_millis(rng.u64(50..600))).await;
-        for host in &hosts {
-            host.signal("KILL").await;
-        }
-        for mut host in hosts {
-            assert_eq!(host.ended().await, None, "the host was killed");
-        }
+        kill(hosts).await;
         hosts = place.serve_twice_with(&[]).await;
         current.send_replace(clients(&hosts));
         assert_eq!(place.run("check").await, "");
@@ -218,8 +211,6 @@ async fn refunds_happen_once_and_everything_agrees_after_every_kill() {
     let report = client.expect(200, "GET", &format!("/reports/sales?{range}"), None).await;
     assert_eq!(decimal(&report["meta"]["totals"][0]["refunds_made"]), all);
     assert!(!given.is_empty());
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
     assert_eq!(place.run("check").await, "");
 }

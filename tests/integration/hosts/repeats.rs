@@ -11,13 +11,14 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::support::kills::{kill, kills, randomness};
 use crate::support::ledger::{Client, decimal, key};
 use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
 use crate::support::waiting::eventually;
 
-/// How often the host is killed, unless `TEST_KILLS` has another number.
-const KILLS: usize = 20;
+/// How often the host is killed.
+const KILLS: usize = 8;
 /// The stock that the clients begin with: more than they can sell.
 const PIECES: i64 = 1_000_000;
 /// The number of concurrent clients.
@@ -122,12 +123,11 @@ impl Clients {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_repeated_after_a_kill_happens_once() {
-    let kills = std::env::var("TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = kills(KILLS);
     let sink = Sink::start().await;
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let mut served = serve(&place, &sink).await;
     let client = Client::of(&served, &token);
     let lamp = json!({"product_name": "Lamp", "price": "5", "sku": "L-1", "quantity": PIECES});
@@ -142,10 +142,10 @@ async fn a_write_repeated_after_a_kill_happens_once() {
     });
     let work: Vec<_> = work.collect();
     let mut witnesses = BTreeSet::new();
-    for kill in 0..kills {
+    for round in 0..kills {
         tokio::time::sleep(Duration::from_millis(rng.u64(30..700))).await;
         // This write has been committed when the host is killed, and its client never sees the answer.
-        let name = format!("witness-{kill}");
+        let name = format!("witness-{round}");
         let body = json!({"user_email": format!("{name}@example.com")});
         let client = current.borrow().clone();
         let (sender, key, order) = (client.clone(), name.clone(), body.clone());
@@ -155,8 +155,7 @@ async fn a_write_repeated_after_a_kill_happens_once() {
             (client.all(&list).await.len() == 1).then_some(())
         })
         .await;
-        served.signal("KILL").await;
-        assert_eq!(served.ended().await, None, "the host was killed");
+        kill([served]).await;
         drop(lost.await.unwrap());
         served = serve(&place, &sink).await;
         let client = Client::of(&served, &token);

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT, fixture};
 use crate::support::ledger::Client;
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 use crate::support::proxy::{Line, Proxy};
 use crate::support::waiting::{eventually, patiently};
 
@@ -310,9 +310,7 @@ async fn rules_hold_when_the_load_is_spread_over_two_hosts() {
     let order = clients[1].expect(200, "GET", &format!("/orders/{order}"), None).await;
     let last = entries.last().unwrap();
     assert_eq!(order["data"]["attributes"]["order_state_id"], last["attributes"]["order_state_id"]);
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 /// A host whose database is behind a proxy, and the token of a user whom it has cached.

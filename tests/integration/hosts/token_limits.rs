@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, MEDIA_TYPE};
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 use crate::support::waiting::eventually;
 
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
@@ -263,9 +263,7 @@ async fn two_hosts_exceed_a_rate_by_at_most_what_arrives_in_a_second() {
     let at_most = RATE + busiest.max().unwrap();
     assert!(answered.len() > at_most, "there is enough traffic: {}", answered.len());
     assert!((RATE - hosts.len()..=at_most).contains(&allowed.len()), "{}", allowed.len());
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -305,9 +303,7 @@ async fn users_are_reminded_of_tokens_that_are_about_to_end() {
     for _ in 0..2 {
         let hosts = place.serve_twice_with(&[]).await;
         eventually("the mails are sent", async || (mails().await.len() >= 2).then_some(())).await;
-        for host in hosts {
-            host.stop().await;
-        }
+        stop(hosts).await;
         assert_eq!(mails().await, expected);
     }
 }

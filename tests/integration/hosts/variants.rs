@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use crate::support::kills::{kill, kills, randomness};
 use crate::support::ledger::{Client, key};
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, stop};
 
-/// How often the hosts are killed, unless `TEST_KILLS` has another number.
+/// How often the hosts are killed.
 const KILLS: usize = 4;
 /// The number of concurrent clients.
 const CLIENTS: usize = 8;
@@ -163,24 +164,12 @@ async fn agree(client: &Client, product: i64) {
     assert_eq!(record["data"]["attributes"]["has_options"], has_options);
 }
 
-/// Kills the hosts, and starts others.
-async fn restarted(place: &Place, hosts: Vec<Served>) -> Vec<Served> {
-    for host in &hosts {
-        host.signal("KILL").await;
-    }
-    for mut host in hosts {
-        assert_eq!(host.ended().await, None, "the host was killed");
-    }
-    place.serve_twice_with(&[]).await
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn variants_products_and_ledgers_agree_after_every_kill() {
-    let kills = std::env::var("TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = kills(KILLS);
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let mut hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     let mut products = Vec::new();
@@ -192,11 +181,11 @@ async fn variants_products_and_ledgers_agree_after_every_kill() {
     let all_done =
         |done: &BTreeMap<&str, usize>| DEEDS.iter().all(|(deed, _)| done.contains_key(deed));
     // On a slow machine little is done between two kills.
-    for kill in 0.. {
-        if kill >= kills && all_done(&done) {
+    for round in 0.. {
+        if round >= kills && all_done(&done) {
             break;
         }
-        assert!(kill < 20 * kills, "{done:?}");
+        assert!(round < 20 * kills, "{done:?}");
         let mut clerks = JoinSet::new();
         for number in 0..CLIENTS {
             let client = Client::of(&hosts[number % hosts.len()], &token);
@@ -204,7 +193,8 @@ async fn variants_products_and_ledgers_agree_after_every_kill() {
             clerks.spawn(Clerk { client, rng, products, done: BTreeMap::new() }.work());
         }
         tokio::time::sleep(Duration::from_millis(rng.u64(200..1_200))).await;
-        hosts = restarted(&place, hosts).await;
+        kill(hosts).await;
+        hosts = place.serve_twice_with(&[]).await;
         for counts in clerks.join_all().await {
             for (deed, count) in counts {
                 *done.entry(deed).or_default() += count;
@@ -217,9 +207,7 @@ async fn variants_products_and_ledgers_agree_after_every_kill() {
         }
     }
     println!("{done:?}");
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,8 +241,6 @@ async fn of_many_clients_one_gets_the_last_piece_of_a_size() {
     }
     assert_eq!(client.all("/orders").await.len(), 1);
     agree(&client, product).await;
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
     assert_eq!(place.run("check").await, "");
 }

@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::harness::{Answer, ROOT};
+use crate::support::kills::{kill, kills};
 use crate::support::outside::signatures_of;
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 use crate::support::receiver::{Received, Receiver, Reply};
 use crate::support::waiting::eventually;
 
 /// Where the receivers are.
 const HERE: (&str, &str) = ("HOST_DELIVER_TO", "127.0.0.0/8");
-/// How often a host is killed, unless `TEST_KILLS` has another number.
+/// How often a host is killed.
 const KILLS: usize = 4;
 /// How many records are written between two kills.
 const WRITES: usize = 30;
@@ -102,17 +103,17 @@ async fn versions(served: &Served, token: &str) -> BTreeMap<String, Option<i64>>
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_a_receiver_is_away()
 {
-    let kills = std::env::var("TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = kills(KILLS);
     let place = Place::of_the_store();
     let token = place.user("ann", "Super Users").await;
     let mut served = place.serve_with(&[HERE]).await;
     let inbox = Inbox::open(&served, &token, &["manufacturers"]).await;
     until_active(&served, 1, &token).await;
     let mut last = 0;
-    for kill in 0..kills {
-        inbox.is_away.store(kill % 2 == 1, Ordering::SeqCst);
+    for round in 0..kills {
+        inbox.is_away.store(round % 2 == 1, Ordering::SeqCst);
         for nth in 0..WRITES {
-            let name = json!({"manufacturer_name": format!("Maker {kill} {nth}")});
+            let name = json!({"manufacturer_name": format!("Maker {round} {nth}")});
             let made = write(&served, "POST", "/manufacturers", &token, name).await;
             last = made["data"]["id"].as_str().unwrap().parse::<usize>().unwrap();
             let path = format!("/manufacturers/{}", last - nth / 2);
@@ -127,8 +128,7 @@ async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_
                 _ => {}
             }
         }
-        served.signal("KILL").await;
-        served.ended().await;
+        kill([served]).await;
         served = place.serve_with(&[HERE]).await;
     }
     inbox.is_away.store(false, Ordering::SeqCst);
@@ -183,9 +183,7 @@ async fn whoever_writes_on_either_host_is_heard_soon() {
         // Two seconds, and what a busy machine takes.
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
     assert_eq!(inbox.told().len(), inbox.receiver.received().len() - 1, "each record once");
 }
 

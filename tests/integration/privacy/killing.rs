@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::support::kills::{kill, kills, randomness};
 use crate::support::ledger::Client;
 use crate::support::process::Place;
 
 /// How often the host is killed.
-const KILLS: usize = 50;
+const KILLS: usize = 12;
 /// How many orders each person has.
 const ORDERS: usize = 20;
 
@@ -35,13 +36,13 @@ async fn found(client: &Client, person: usize) -> [usize; 3] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erasure_that_is_killed_is_whole_or_not_begun() {
+    let kills = kills(KILLS);
     let place = Place::of_the_store();
     let token = place.user("ann", "Administrator").await;
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let mut served = place.serve().await;
     let client = Client::of(&served, &token);
-    for person in 0..KILLS {
+    for person in 0..kills {
         let (email, name) = (email(person), format!("Surname{person}x"));
         let address = json!({"first_name": "A", "last_name": name, "email": email});
         client.create("/customers", address).await;
@@ -55,7 +56,7 @@ async fn an_erasure_that_is_killed_is_whole_or_not_begun() {
     }
 
     let (mut whole, mut unbegun) = (0, 0);
-    for person in 0..KILLS {
+    for person in 0..kills {
         let client = Client::of(&served, &token);
         let body = json!({"email": email(person), "reason": "asked by letter"});
         let erasing = tokio::spawn({
@@ -63,8 +64,7 @@ async fn an_erasure_that_is_killed_is_whole_or_not_begun() {
             async move { client.ask("POST", "/privacy/erase", Some(body)).await }
         });
         tokio::time::sleep(Duration::from_millis(rng.u64(0..120))).await;
-        served.signal("KILL").await;
-        assert_eq!(served.ended().await, None, "the host was killed");
+        kill([served]).await;
         let answer = erasing.await.unwrap();
         served = place.serve().await;
         match found(&Client::of(&served, &token), person).await {
@@ -80,13 +80,13 @@ async fn an_erasure_that_is_killed_is_whole_or_not_begun() {
 
     // What had not begun is done by asking again.
     let client = Client::of(&served, &token);
-    for person in 0..KILLS {
+    for person in 0..kills {
         let body = json!({"email": email(person), "reason": "asked again"});
         let (status, answer) = client.ask("POST", "/privacy/erase", Some(body)).await.unwrap();
         assert_eq!(status, 200, "{answer}");
         assert_eq!(found(&client, person).await, [0, 0, 0]);
     }
-    assert_eq!(client.all("/orders").await.len(), KILLS * ORDERS);
+    assert_eq!(client.all("/orders").await.len(), kills * ORDERS);
     served.stop().await;
     place.run("check").await;
 }

@@ -15,11 +15,12 @@ use plugin::store::Store;
 
 use crate::support::bare::Bare;
 use crate::support::databases::{Database, Engine};
+use crate::support::kills::{kills, randomness};
 use crate::support::process::Place;
 use crate::support::template::Template;
 
-/// How often a start is killed, unless `TEST_KILLS` has another number.
-const KILLS: u64 = 8;
+/// How often a start is killed.
+const KILLS: usize = 5;
 
 /// The digest of the objects on each engine. Whoever changes objects that have been released increases
 /// `NUMBER` too.
@@ -164,7 +165,7 @@ async fn writers_continue_while_everything_is_made_anew() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_is_killed_is_continued_by_the_next() {
-    let kills = std::env::var("TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = kills(KILLS);
     let place = Place::of_the_store();
     place.serve().await.stop().await;
     let mut store = place.store();
@@ -182,8 +183,7 @@ async fn a_start_that_is_killed_is_continued_by_the_next() {
     place.serve().await.stop().await;
     let longest = begun.elapsed();
     store = place.store();
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let mut unfinished = 0;
     for _ in 0..kills {
         forget(store).await;

@@ -10,10 +10,11 @@ use plugin::sql::Statement;
 use plugin::store::Store;
 
 use crate::support::databases::{Database, Engine};
+use crate::support::kills::{kills, randomness};
 use crate::support::process::Place;
 
 /// How often bulk-loading is killed.
-const KILLS: usize = 6;
+const KILLS: usize = 4;
 
 async fn store_of(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();
@@ -132,9 +133,8 @@ async fn a_killed_filling_leaves_a_valid_store_and_is_resumed() {
     let before = structure(&store, place.database.engine).await;
     store.close().await;
 
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
-    for _ in 0..KILLS {
+    let mut rng = randomness();
+    for _ in 0..kills(KILLS) {
         let mut filling = place.call(DEMO).spawn();
         tokio::time::sleep(Duration::from_millis(rng.u64(100..4_000))).await;
         filling.kill().await.unwrap();

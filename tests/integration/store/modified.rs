@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use super::shelves::{document, text};
 use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
+use crate::support::kills::randomness;
 
 /// The number of clients that write.
 const WRITERS: usize = 3;
@@ -262,8 +263,7 @@ async fn a_record_whose_deletion_has_no_place_yet_does_not_end_a_list() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_pages_sees_the_last_version_of_each_changed_record() {
     for since in [LONG_AGO.to_owned(), moment(0)] {
-        let mut rng = fastrand::Rng::new();
-        println!("the seed is {}", rng.get_seed());
+        let mut rng = randomness();
         let store = Arc::new(open().await);
         for number in 0..RECORDS {
             let body = json!({"manufacturer_name": format!("m{number}")});

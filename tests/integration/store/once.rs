@@ -14,7 +14,7 @@ use crate::support::bare::{Bare, KeyedHeaders};
 use crate::support::databases::Engine;
 use crate::support::harness::{Answer, Ask, ROOT, Role, Shop};
 use crate::support::ledger::Client;
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 use crate::support::smtp::Sink;
 
 /// How many clients send one request at the same moment.
@@ -255,9 +255,7 @@ async fn of_32_twins_on_all_hosts_one_writes_and_all_get_its_answer() {
         twins(&hosts, &token, "/products", &unique, &key("product")).await;
     }
     assert_eq!(sink.mails().len(), 5);
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 /// A request with a key, straight to the store.

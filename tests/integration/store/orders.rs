@@ -253,22 +253,18 @@ async fn a_large_order_is_one_write() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn order_references_are_unique_and_sort_by_creation() {
-    let shop = std::sync::Arc::new(Shop::open().await);
-    let makers = (0..8).map(|_| {
-        let shop = shop.clone();
-        tokio::spawn(async move {
-            let mut references = Vec::new();
-            for _ in 0..10 {
-                let body = json!({"user_email": "ada@example.com"});
-                let order = shop.post("/orders", body).send().await.expect(201);
-                references.push(order.attribute("order_id").as_str().unwrap().to_owned());
-            }
-            references
-        })
+    let shop = Shop::open().await;
+    let makers = (0..8).map(async |_| {
+        let mut references = Vec::new();
+        for _ in 0..10 {
+            let body = json!({"user_email": "ada@example.com"});
+            let order = shop.post("/orders", body).send().await.expect(201);
+            references.push(order.attribute("order_id").as_str().unwrap().to_owned());
+        }
+        references
     });
     let mut all = std::collections::BTreeSet::new();
-    for maker in makers.collect::<Vec<_>>() {
-        let references = maker.await.unwrap();
+    for references in futures_util::future::join_all(makers).await {
         assert!(references.is_sorted(), "{references:?}");
         all.extend(references);
     }

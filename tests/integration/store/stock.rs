@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::support::harness::{Answer, Role, Shop};
 use crate::support::ledger::Client;
-use crate::support::process::Place;
+use crate::support::process::{Place, stop};
 
 /// The adjustment of one product.
 fn step(delta: i64) -> Value {
@@ -435,9 +435,7 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
         assert_eq!(record["data"]["attributes"]["quantity"], 0);
         expect_chain(&client, product).await;
     }
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -470,9 +468,7 @@ async fn bodies_that_name_the_same_products_in_another_order_do_not_block_each_o
         assert_eq!(record["data"]["attributes"]["quantity"], 8);
         expect_chain(&client, product).await;
     }
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -501,7 +497,5 @@ async fn of_parallel_orders_for_the_last_pieces_only_those_pass_that_get_theirs(
     }
     assert_eq!(client.all("/orders").await.len(), 2);
     expect_chain(&client, product).await;
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }

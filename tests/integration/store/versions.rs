@@ -18,7 +18,7 @@ use crate::support::databases::Engine;
 use crate::support::harness::{ROOT, Shop};
 use crate::support::ledger::Client;
 use crate::support::mirror::Mirror;
-use crate::support::process::Place;
+use crate::support::process::{Place, stop};
 use crate::support::project::sources;
 
 /// The records to change, and others that they refer to.
@@ -502,7 +502,5 @@ async fn one_of_100_parallel_changes_with_the_same_tag_succeeds() {
         assert_eq!(read["data"]["attributes"][field], won[0].1);
         assert_eq!(read["data"]["meta"]["version"], version + 1);
     }
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }

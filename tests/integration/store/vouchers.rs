@@ -1,13 +1,11 @@
 //! Vouchers: codes, values, adjustments of the balance, and the view of their recipients.
 
-use std::sync::Arc;
-
 use example_host::NewUser;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
-use crate::support::harness::{Answer, ROOT, Shop};
-use crate::support::process::Place;
+use crate::support::harness::{Answer, ROOT, Shop, statuses};
+use crate::support::process::{Place, stop};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_voucher_has_a_unique_code_and_follows_its_rules() {
@@ -57,7 +55,7 @@ async fn the_value_of_a_voucher_cannot_drop_below_the_amount_spent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_balance_of_a_voucher_never_exceeds_the_largest_amount() {
-    let shop = Arc::new(Shop::stocked().await);
+    let shop = Shop::stocked().await;
     let adjust = |kind: &str, amount: &str| {
         let body = json!({"adjustment_type": kind, "amount": amount, "reason": "Test"});
         shop.post("/vouchers/1/adjust", body).send()
@@ -82,22 +80,14 @@ async fn the_balance_of_a_voucher_never_exceeds_the_largest_amount() {
     // Concurrent changes and adjustments are serialised.
     value("999999998000").await.expect(200);
     let writes = (0..24).map(|number| {
-        let shop = Arc::clone(&shop);
-        tokio::spawn(async move {
-            let credit = json!({"adjustment_type": "credit", "amount": "600", "reason": "Test"});
-            let more = json!({"voucher_value": "999999998600"});
-            match number % 2 {
-                0 => shop.post("/vouchers/1/adjust", credit).send().await.status,
-                _ => shop.patch("/vouchers/1", more).send().await.status,
-            }
-        })
+        let credit = json!({"adjustment_type": "credit", "amount": "600", "reason": "Test"});
+        match number % 2 {
+            0 => shop.post("/vouchers/1/adjust", credit).send(),
+            _ => shop.patch("/vouchers/1", json!({"voucher_value": "999999998600"})).send(),
+        }
     });
-    let mut statuses = Vec::new();
-    for write in writes.collect::<Vec<_>>() {
-        statuses.push(write.await.unwrap());
-    }
-    assert!(statuses.iter().all(|status| [200, 422].contains(status)), "{statuses:?}");
-    assert!(statuses.contains(&200) && statuses.contains(&422), "{statuses:?}");
+    let seen = statuses(writes).await;
+    assert!(matches!(seen[..], [(200, _), (422, _)]), "{seen:?}");
     let debit = adjust("debit", "0.00001").await.expect(200);
     let left: Decimal = debit.attribute("remaining_balance").as_str().unwrap().parse().unwrap();
     assert!(left < Decimal::from(1_000_000_000_000_i64), "{left}");
@@ -150,24 +140,14 @@ async fn adjustments_change_the_balance_of_a_voucher_and_never_below_zero() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exactly_99_of_150_parallel_debits_of_1_01_from_100_succeed() {
-    let shop = std::sync::Arc::new(Shop::stocked().await);
+    let shop = Shop::stocked().await;
     let voucher = shop.create("/vouchers", json!({"voucher_value": "100.00"})).await;
-    let debits = (0..150).map(|_| {
-        let shop = shop.clone();
-        tokio::spawn(async move {
-            let body = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
-            let path = format!("/vouchers/{voucher}/adjust");
-            shop.post(&path, body).send().await.status
-        })
-    });
-    let mut statuses = Vec::new();
-    for debit in debits.collect::<Vec<_>>() {
-        statuses.push(debit.await.unwrap());
-    }
-    let of = |status: u16| statuses.iter().filter(|known| **known == status).count();
-    assert_eq!((of(200), of(422)), (99, 51));
+    let path = format!("/vouchers/{voucher}/adjust");
+    let debit = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
+    let debits = (0..150).map(|_| shop.post(&path, debit.clone()).send());
+    assert_eq!(statuses(debits).await, [(200, 99), (422, 51)]);
     let last = json!({"adjustment_type": "debit", "amount": "0.01", "reason": "The rest"});
-    let last = shop.post(&format!("/vouchers/{voucher}/adjust"), last).send().await.expect(200);
+    let last = shop.post(&path, last).send().await.expect(200);
     assert_eq!(last.attribute("remaining_balance"), "0.00");
 }
 
@@ -184,22 +164,14 @@ async fn a_voucher_is_not_overspent_through_two_hosts_on_one_database() {
     let voucher = Answer::to(ask(0, "/vouchers", voucher)).await.expect(201).id();
     let debits = (0..150).map(|number| {
         let body = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
-        let debit = ask(number % 2, &format!("/vouchers/{voucher}/adjust"), body);
-        tokio::spawn(async move { Answer::to(debit).await.status })
+        Answer::to(ask(number % 2, &format!("/vouchers/{voucher}/adjust"), body))
     });
-    let mut statuses = Vec::new();
-    for debit in debits.collect::<Vec<_>>() {
-        statuses.push(debit.await.unwrap());
-    }
-    let of = |status: u16| statuses.iter().filter(|known| **known == status).count();
-    assert_eq!((of(200), of(422)), (99, 51));
+    assert_eq!(statuses(debits).await, [(200, 99), (422, 51)]);
     for host in &hosts {
         let mine = Answer::to(host.get(&format!("{ROOT}/vouchers/mine"), &token)).await.expect(200);
         assert_eq!(mine.column("remaining_balance"), ["0.01"]);
     }
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

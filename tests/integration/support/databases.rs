@@ -14,6 +14,9 @@ use example_host::DatabaseUrl;
 use plugin::store::Store;
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use crate::support::duplicate;
 
 /// A database engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +42,6 @@ impl Engine {
             Ok("mariadb") => Engine::MariaDb,
             Ok(other) => panic!("TEST_ENGINE is sqlite, postgres or mariadb, not {other:?}"),
         }
-    }
-
-    /// Whether it can copy a database.
-    pub fn copies(self) -> bool {
-        self != Engine::MariaDb
     }
 
     /// The address of the server, without a database: `TEST_POSTGRES` or `TEST_MARIADB`, or the
@@ -74,8 +72,10 @@ pub struct Database {
     pub folder: TempDir,
     name: String,
     server: String,
-    /// What it was copied from, which is removed with the last copy.
-    template: Option<Arc<dyn Any + Send + Sync>>,
+    /// If it is a copy: what is removed with the last one.
+    pub templates: Option<Arc<dyn Any + Send + Sync>>,
+    /// How it is copied where the engine cannot do that itself.
+    recipe: OnceCell<String>,
 }
 
 impl Database {
@@ -109,13 +109,13 @@ impl Database {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("shop_test_{}_{count}", std::process::id());
         let folder = tempfile::tempdir().unwrap();
-        Database { engine, folder, name, server: engine.server(), template: None }
+        let (server, recipe) = (engine.server(), OnceCell::new());
+        Database { engine, folder, name, server, templates: None, recipe }
     }
 
-    /// A copy of this database, which nothing has open and which stays as long as the copy does.
-    pub async fn copy(&self, kept: Arc<dyn Any + Send + Sync>) -> Database {
-        let mut copy = Database::unmade(self.engine);
-        copy.template = Some(kept);
+    /// A copy of this database, which nothing has open.
+    pub async fn copy(&self) -> Database {
+        let copy = Database::unmade(self.engine);
         match self.engine {
             Engine::Sqlite => {
                 for file in std::fs::read_dir(self.folder.path()).unwrap() {
@@ -130,7 +130,13 @@ impl Database {
                 server.execute(AssertSqlSafe(statement)).await.unwrap();
                 server.execute(copy.in_haste()).await.unwrap();
             }
-            Engine::MariaDb => panic!("this engine cannot copy a database"),
+            Engine::MariaDb => {
+                let recipe = || duplicate::recipe(&self.server, &self.name);
+                let recipe = self.recipe.get_or_init(recipe).await;
+                let mut server = MySqlConnection::connect(&self.server).await.unwrap();
+                let statements = format!("CREATE DATABASE {0}; USE {0}; {recipe}", copy.name);
+                server.execute(AssertSqlSafe(statements)).await.unwrap();
+            }
         }
         copy
     }

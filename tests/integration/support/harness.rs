@@ -3,12 +3,13 @@
 //! The library is the one that was built with the tests. This process has loaded it, so it never
 //! opens the store's database file itself: two copies of the engine in one process corrupt it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use example_host::{
     Force, MailSettings, NewToken, NewUser, Running, ServerSettings, Setting, Site,
 };
+use futures_util::future::join_all;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,8 @@ use crate::support::template::Template;
 
 /// The path of the store.
 pub const ROOT: &str = "/api/index.php/v1/shop";
+/// The password of the user of each role.
+pub const PASSWORD: &str = "correct horse battery";
 /// The media type of all answers but streams of records.
 pub const MEDIA_TYPE: &str = "application/vnd.api+json";
 /// The media type of a stream of records.
@@ -154,9 +157,6 @@ impl Shop {
             shop
         };
         let engine = Engine::of_this_run();
-        if !engine.copies() {
-            return Box::pin(shop()).await;
-        }
         let (database, tokens) = template.copy(engine, async || shop().await.close().await).await;
         Shop::serve(database, tokens, ServerSettings::default(), MailSettings::default()).await
     }
@@ -361,7 +361,7 @@ async fn install(engine: Engine) -> (Database, Tokens) {
             email: format!("{name}@example.com"),
             username: name.clone(),
             groups: vec![group.to_owned()],
-            password: None,
+            password: Some(PASSWORD.to_owned()),
         };
         site.add_user(user).await.unwrap();
         tokens.insert(role, site.generate_token(&name).await.unwrap());
@@ -449,6 +449,17 @@ impl Ask<'_> {
         }
         Answer::to(request).await
     }
+}
+
+/// How many of the answers to requests that are sent at once have each status.
+pub async fn statuses(
+    requests: impl IntoIterator<Item = impl Future<Output = Answer>>,
+) -> Vec<(u16, usize)> {
+    let mut counts = BTreeMap::new();
+    for answer in join_all(requests).await {
+        *counts.entry(answer.status).or_default() += 1;
+    }
+    counts.into_iter().collect()
 }
 
 /// A response.

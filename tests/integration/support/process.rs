@@ -414,6 +414,13 @@ impl Served {
     }
 }
 
+/// Stops hosts, one after the other.
+pub async fn stop(hosts: impl IntoIterator<Item = Served>) {
+    for host in hosts {
+        host.stop().await;
+    }
+}
+
 /// A response in raw form.
 pub struct Raw(pub String);
 

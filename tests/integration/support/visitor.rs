@@ -1,16 +1,12 @@
-//! A client that behaves like a browser: it keeps cookies and sends forms with their CSRF tokens;
-//! and a shop whose users have a password.
+//! A client that behaves like a browser: it keeps cookies and sends forms with their CSRF tokens.
 
 use std::collections::HashMap;
 
 use example_host::{NewUser, Site};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::support::harness::{Shop, Tokens};
-use crate::support::template::Template;
-
-/// The password of every user.
-pub const PASSWORD: &str = "correct horse battery";
+pub use crate::support::harness::PASSWORD;
+use crate::support::harness::Shop;
 
 /// A client with the behaviour of a browser that matters here: it keeps cookies and sends the
 /// origin of forms.
@@ -169,18 +165,6 @@ pub fn beside(html: &str, rel: &str) -> Option<String> {
     let (_, rest) = html.split_once(&format!("rel=\"{rel}\" href=\"/administrator"))?;
     let path = rest.split_once('"').unwrap().0;
     Some(path.replace("&#38;", "&").replace("&amp;", "&"))
-}
-
-/// A shop where every role has the password.
-pub async fn shop() -> Shop {
-    static WITH_PASSWORDS: Template<Tokens> = Template::new();
-    Shop::prepared(&WITH_PASSWORDS, async |shop| give_passwords(&shop.site).await).await
-}
-
-pub async fn give_passwords(site: &Site) {
-    for user in site.users().await.unwrap() {
-        site.set_password(&user.username, PASSWORD.to_owned()).await.unwrap();
-    }
 }
 
 pub async fn add(site: &Site, name: &str, group: &str) -> i64 {

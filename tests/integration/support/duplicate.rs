@@ -1,0 +1,41 @@
+//! A copy of a database on MariaDB, which has no statement for that: tables and triggers as the server shows them,
+//! and their rows. This takes half of the time of the migrations, which change tables that they have made.
+
+use std::fmt::Write as _;
+
+use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, Row};
+
+/// The tables, and those of their columns that are not computed from others.
+const TABLES: &str = "SELECT table_name, \
+    group_concat(concat('`', column_name, '`') ORDER BY ordinal_position) \
+    FROM information_schema.columns \
+    WHERE table_schema = DATABASE() AND is_generated = 'NEVER' GROUP BY table_name";
+
+/// The triggers in their order, which matters where a table has several for the same event, each in its mode.
+const TRIGGERS: &str = "SELECT concat('SET SESSION sql_mode = \"', sql_mode, '\"; CREATE TRIGGER ', \
+    trigger_name, ' ', action_timing, ' ', event_manipulation, ' ON ', event_object_table, \
+    ' FOR EACH ROW ', action_statement) \
+    FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY action_order";
+
+/// The statements that fill a new database like this one, from which they take the rows.
+pub async fn recipe(server: &str, database: &str) -> String {
+    let mut server = MySqlConnection::connect(server).await.unwrap();
+    server.execute(AssertSqlSafe(format!("USE {database}"))).await.unwrap();
+    // Rows are copied as they are, those with the key 0 included, in any order of the tables.
+    let mut recipe =
+        "SET SESSION foreign_key_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO';\n".to_owned();
+    let tables: Vec<(String, String)> =
+        sqlx::query_as(TABLES).fetch_all(&mut server).await.unwrap();
+    for (table, columns) in tables {
+        let show = AssertSqlSafe(format!("SHOW CREATE TABLE `{table}`"));
+        let shown = sqlx::query(show).fetch_one(&mut server).await.unwrap();
+        let shown: String = shown.get_unchecked(1);
+        let rows = format!("SELECT {columns} FROM {database}.`{table}`");
+        writeln!(recipe, "{shown};\nINSERT INTO `{table}` ({columns}) {rows};").unwrap();
+    }
+    let triggers: Vec<String> = sqlx::query_scalar(TRIGGERS).fetch_all(&mut server).await.unwrap();
+    for trigger in triggers {
+        writeln!(recipe, "{trigger};").unwrap();
+    }
+    recipe
+}
