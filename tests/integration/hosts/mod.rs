@@ -35,4 +35,5 @@ mod token_limits;
 mod variants;
 #[cfg(engine = "sqlite")] // The fixture that holds answers open has no database.
 mod waiters;
+mod webhook_rotation;
 mod webhooking;

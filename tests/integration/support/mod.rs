@@ -24,5 +24,6 @@ pub mod tables;
 pub mod template;
 pub mod visitor;
 pub mod waiting;
+pub mod webhook;
 pub mod workshop;
 pub mod writers;
