@@ -9,6 +9,7 @@ pub mod document;
 pub mod filled;
 pub mod fixture;
 pub mod harness;
+pub mod judge;
 pub mod ledger;
 pub mod mirror;
 pub mod outside;
