@@ -37,6 +37,7 @@ mod variants;
 mod waiters;
 #[cfg(engine = "sqlite")] // What is sent does not depend on the engine.
 mod webhook_clients;
+mod webhook_failures;
 mod webhook_kills;
 mod webhook_rotation;
 mod webhooking;
