@@ -26,6 +26,8 @@ const WRITES: usize = 300;
 const KILLS: usize = 2;
 /// The number of clients that write.
 const WRITERS: usize = 4;
+/// How many messages arrive at least between two kills.
+const BETWEEN: usize = 20;
 
 /// The version of each record, by type and id; nothing of one that was deleted.
 type Versions = BTreeMap<(String, String), Option<i64>>;
@@ -71,9 +73,18 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
     webhook.enable(&client).await;
 
     let writers = Writers::start(WRITERS, now, &mut rng);
+    let parts = 2 * kills + 1;
+    writers.allow(writes / parts);
     for turn in 0..2 * kills {
-        writers.allow(writes * (turn + 1) / (2 * kills + 1));
-        until_more_is_told(&judge, &place).await;
+        let before = judge.count();
+        eventually("messages", async || {
+            hasten(&place).await;
+            sleep(Duration::from_millis(200)).await;
+            (judge.count() >= before + BETWEEN).then_some(())
+        })
+        .await;
+        // Something is written and something is sent when the end comes.
+        writers.allow(writes * (turn + 2) / parts);
         sleep(Duration::from_millis(rng.u64(..300))).await;
         if turn % 2 == 0 {
             judge.kill().await;
@@ -87,13 +98,12 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
             current.send_replace(clients(&served));
         }
     }
-    writers.allow(writes);
     eventually("all is written", async || (writers.count() >= writes).then_some(())).await;
     let count = writers.stop().await;
 
     let client = Client::of(&served[0], &token);
     let (changed, _) = follow(&client, end).await;
-    webhook.until_all_is_told(&client, &place).await;
+    until_all_is_told(&webhook, &client, &judge, &place).await;
     let (mut told, messages) = (Versions::new(), judge.accepted());
     for message in &messages {
         let body = message.json();
@@ -120,15 +130,20 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
     }
 }
 
-/// Waits until the receiver has accepted something more.
-async fn until_more_is_told(judge: &Judge, place: &Place) {
-    let before = judge.count();
-    eventually("more is told", async || {
-        hasten(place).await;
-        sleep(Duration::from_millis(200)).await;
-        (judge.count() > before).then_some(())
-    })
-    .await;
+/// Waits until nothing is left to be told, for as long as there is always something more that was.
+async fn until_all_is_told(webhook: &Webhook, client: &Client, judge: &Judge, place: &Place) {
+    let mut is_done = false;
+    while !is_done {
+        let before = judge.count();
+        is_done = eventually("all is told, or something more", async || {
+            hasten(place).await;
+            sleep(Duration::from_millis(500)).await;
+            let attributes = webhook.attributes(client).await;
+            let is_done = attributes["behind"] == 0 && attributes["retrying"] == 0;
+            (is_done || judge.count() > before).then_some(is_done)
+        })
+        .await;
+    }
 }
 
 /// What has changed after a page of the feed, and the path to go on from.

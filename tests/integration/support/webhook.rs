@@ -52,17 +52,6 @@ impl Webhook {
         all.map(|attempt| attempt["attributes"].clone()).collect()
     }
 
-    /// Waits until nothing is left to be sent. What has failed is due again soon instead of in minutes.
-    pub async fn until_all_is_told(&self, client: &Client, place: &Place) {
-        eventually("all of it is told", async || {
-            hasten(place).await;
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-            let attributes = self.attributes(client).await;
-            (attributes["behind"] == 0 && attributes["retrying"] == 0).then_some(())
-        })
-        .await;
-    }
-
     fn path(&self, below: &str) -> String {
         format!("/webhooks/{}{below}", self.id)
     }
