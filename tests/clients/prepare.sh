@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the generators of typed clients with what generated clients need, as their lock files name
-# it, and prints their folder, the value of TEST_CLIENTS. Needs npm and Python 3 with venv, and gets
-# them from Debian's packages if they are missing.
+# Installs the generators of typed clients with what generated clients and receivers of webhooks need, as their
+# lock files name it, and prints their folder, the value of TEST_CLIENTS. Needs npm and Python 3 with venv, and
+# gets them from Debian's packages if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -83,8 +83,9 @@ impl Sender {
         let mut moves = shop.feed.moves();
         let mut looked = None;
         loop {
-            // The end of a round is no reason to ask the database.
-            if looked.is_none_or(|looked: Instant| looked.elapsed() >= LOOK_EVERY) {
+            // The end of a round is no reason to ask the database, unless its webhook has to be read again.
+            let is_late = looked.is_none_or(|looked: Instant| looked.elapsed() >= LOOK_EVERY);
+            if is_late || shift.read.is_none() {
                 let found = shift.look().await;
                 looked = Some(Instant::now());
                 match found {
@@ -149,7 +150,8 @@ struct Known {
     seen: i64,
     /// Whether a round is under way.
     is_busy: bool,
-    /// Whether its row is not what is known here, because a round could not be done or noted.
+    /// Whether its row is not what is known here, because a client has changed it during a round, or because a round
+    /// could not be done or noted. It is read before the next round.
     is_unsure: bool,
     has_more: bool,
     next_due: Option<i64>,
@@ -213,7 +215,10 @@ impl Shift<'_> {
         for endpoint in Endpoint::all(&self.shop.store).await? {
             let (id, next_due) = (endpoint.id, due.get(&endpoint.id).copied());
             let known = match before.remove(&id) {
-                Some(known) if known.is_busy => known,
+                Some(known) if known.is_busy => {
+                    let has_changed = known.endpoint.version != endpoint.version;
+                    Known { is_unsure: known.is_unsure || has_changed, ..known }
+                }
                 Some(known) if known.endpoint.version == endpoint.version && !known.is_unsure => {
                     // Its place may have been looked through further than it is written.
                     let has_moved = known.endpoint.place != endpoint.place;
@@ -237,8 +242,9 @@ impl Shift<'_> {
             };
             self.known.insert(id, known);
         }
-        // Their rounds end by themselves.
-        self.known.extend(before.into_iter().filter(|(_, known)| known.is_busy));
+        // The rounds of those that are gone or disabled end by themselves.
+        let busy = before.into_iter().filter(|(_, known)| known.is_busy);
+        self.known.extend(busy.map(|(id, known)| (id, Known { is_unsure: true, ..known })));
         self.read = Some(Instant::now());
         Ok(())
     }
@@ -250,7 +256,8 @@ impl Shift<'_> {
         }
         let (now, moment) = (self.now.seconds(), Instant::now());
         for (id, known) in &mut self.known {
-            if known.is_busy || known.held_until > moment || !self.heads.calls(known, now) {
+            let is_ready = !known.is_busy && !known.is_unsure && known.held_until <= moment;
+            if !is_ready || !self.heads.calls(known, now) {
                 continue;
             }
             known.is_busy = true;
@@ -281,7 +288,7 @@ impl Shift<'_> {
                 // A client may have changed it meanwhile, which the version in its row shows.
                 known.endpoint = endpoint;
                 known.held_until = Instant::now() + hold.unwrap_or_default();
-                known.is_unsure = is_stale;
+                known.is_unsure |= is_stale;
             }
             Err(error) => {
                 let causes = chain(&error);

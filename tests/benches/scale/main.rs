@@ -10,8 +10,8 @@
 //! cargo bench -p tests --bench scale -- --part builds --before OTHER/target/release --small 20000,40000
 //! ```
 //!
-//! The parts are `reads`, `writes`, `keys`, `stock`, `imports`, `changes`, `crowd`, `against`, `boundary`, `persons`
-//! and `starts`, and, if `--before FOLDER` has the program and the library of another build, `builds`. Stores
+//! The parts are `reads`, `writes`, `keys`, `stock`, `imports`, `changes`, `crowd`, `against`, `boundary`, `persons`,
+//! `starts` and `webhooks`, and, if `--before FOLDER` has the program and the library of another build, `builds`. Stores
 //! are created once and kept in `target/bench` and in databases whose names begin with `shop_bench`;
 //! `--fresh` creates them again. The order of the alternatives changes with each round, so that other
 //! load on the machine affects both alike, and the median of each number is printed.
@@ -34,6 +34,7 @@ mod cases;
 mod changes;
 mod crowd;
 mod imports;
+mod inbox;
 mod load;
 mod machine;
 #[path = "../../permissive.rs"]
@@ -44,6 +45,7 @@ mod reads;
 mod starts;
 mod stock;
 mod stores;
+mod webhooks;
 mod writes;
 
 use std::io::Write;
@@ -91,12 +93,13 @@ enum Part {
     Boundary,
     Starts,
     Persons,
+    Webhooks,
     Builds,
 }
 
 impl Part {
     /// Those that need nothing else.
-    const ALL: [Part; 11] = [
+    const ALL: [Part; 12] = [
         Part::Reads,
         Part::Writes,
         Part::Keys,
@@ -108,6 +111,7 @@ impl Part {
         Part::Boundary,
         Part::Starts,
         Part::Persons,
+        Part::Webhooks,
     ];
 }
 
@@ -127,6 +131,7 @@ impl FromStr for Part {
             "boundary" => Ok(Part::Boundary),
             "starts" => Ok(Part::Starts),
             "persons" => Ok(Part::Persons),
+            "webhooks" => Ok(Part::Webhooks),
             "builds" => Ok(Part::Builds),
             _ => Err(format!("{text:?} is none of the parts")),
         }
@@ -238,6 +243,10 @@ fn main() {
         }
         if settings.has(Part::Changes) {
             runtime.block_on(changes::measure(&settings, *engine, &prepare(settings.large)));
+        }
+        if settings.has(Part::Webhooks) {
+            let stores = webhooks::STORES.map(|name| Store::fresh(*engine, name));
+            runtime.block_on(webhooks::measure(&settings, &stores));
         }
         if settings.has(Part::Crowd) {
             runtime.block_on(crowd::measure(&settings, *engine, &prepare(settings.large)));

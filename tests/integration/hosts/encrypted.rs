@@ -1,18 +1,13 @@
 //! HTTPS: the configured certificate, a new one while connections are open, and unusable files.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::support::certificate::Pair;
+use crate::support::certificate::{self, Pair};
 use crate::support::process::{Place, Served, exchange};
 use crate::support::waiting::{eventually, patiently};
 
@@ -29,18 +24,7 @@ async fn serve(pair: &Pair) -> (Place, Served) {
 /// A connection of a client that trusts only these certificates; `None` if the server has none of
 /// them.
 async fn connect(served: &Served, trusted: &[&Pair]) -> Option<TlsStream<TcpStream>> {
-    let mut roots = RootCertStore::empty();
-    for pair in trusted {
-        roots.add(pair.der.clone()).unwrap();
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let name = ServerName::try_from("localhost").unwrap();
-    let connecting = TlsConnector::from(Arc::new(config)).connect(name, served.connect().await);
-    patiently("TLS", connecting).await.ok()
+    certificate::connect(served.connect().await, trusted).await
 }
 
 /// Sends a request on a persistent connection, and returns the whole answer.

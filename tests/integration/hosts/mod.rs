@@ -35,4 +35,9 @@ mod token_limits;
 mod variants;
 #[cfg(engine = "sqlite")] // The fixture that holds answers open has no database.
 mod waiters;
+#[cfg(engine = "sqlite")] // What is sent does not depend on the engine.
+mod webhook_clients;
+mod webhook_failures;
+mod webhook_kills;
+mod webhook_rotation;
 mod webhooking;

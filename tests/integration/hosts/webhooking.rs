@@ -14,6 +14,7 @@ use crate::support::outside::signatures_of;
 use crate::support::process::{Place, Served, stop};
 use crate::support::receiver::{Received, Receiver, Reply};
 use crate::support::waiting::eventually;
+use crate::support::webhook::hasten;
 
 /// Where the receivers are.
 const HERE: (&str, &str) = ("HOST_DELIVER_TO", "127.0.0.0/8");
@@ -134,19 +135,7 @@ async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_
     inbox.is_away.store(false, Ordering::SeqCst);
     // What failed while the receiver was away is due again after some seconds or minutes.
     eventually("all of it", async || {
-        let store = place.store();
-        let due = "UPDATE shop_webhook_retries SET due_at = 1";
-        let statement = plugin::sql::Statement { text: due.to_owned(), binds: Vec::new() };
-        store.execute(statement).await.unwrap();
-        store
-            .execute(plugin::sql::Statement {
-                text: "UPDATE shop_webhook_places SET resume_at = 1 WHERE state = 'failing'"
-                    .to_owned(),
-                binds: Vec::new(),
-            })
-            .await
-            .unwrap();
-        store.close().await;
+        hasten(&place).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let read = read(&served, "/webhooks/1", &token).await;
         let attributes = &read["data"]["attributes"];

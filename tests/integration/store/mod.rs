@@ -1,5 +1,6 @@
 //! The store: its records, totals, reports and mails, and how they are kept in a database.
 
+mod absences;
 mod categories;
 mod cells;
 mod counts;
@@ -27,6 +28,7 @@ mod reports;
 mod resumptions;
 mod season;
 mod sending;
+mod sends;
 mod shelves;
 mod statements;
 mod stock;

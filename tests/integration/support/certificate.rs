@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use crate::support::waiting::patiently;
 
 /// A certificate for this machine, and its key.
 pub struct Pair {
@@ -46,4 +50,20 @@ impl Pair {
             .unwrap();
         TlsAcceptor::from(Arc::new(config))
     }
+}
+
+/// Encrypts the connection of a client that trusts only these certificates; `None` if the server has none of them.
+pub async fn connect(stream: TcpStream, trusted: &[&Pair]) -> Option<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    for pair in trusted {
+        roots.add(pair.der.clone()).unwrap();
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connecting = TlsConnector::from(Arc::new(config)).connect(name, stream);
+    patiently("TLS", connecting).await.ok()
 }

@@ -17,6 +17,8 @@ use tokio_rustls::TlsAcceptor;
 pub enum Reply {
     /// These bytes.
     Bytes(String),
+    /// The same after a while.
+    Late(Duration, String),
     /// Nothing, for ever.
     Silence,
     /// These bytes, and then one more every tenth of a second, for ever.
@@ -116,6 +118,10 @@ impl<F: Fn(&Received) -> Reply> Conversation<F> {
             // A client may have closed the connection, which ends it here, too.
             let sent = match reply {
                 Reply::Bytes(bytes) => write(&mut stream, &bytes).await,
+                Reply::Late(time, bytes) => {
+                    tokio::time::sleep(time).await;
+                    write(&mut stream, &bytes).await
+                }
                 Reply::Silence => std::future::pending().await,
                 Reply::Drip(bytes) => drip(&mut stream, &bytes).await,
                 Reply::Reset => return,

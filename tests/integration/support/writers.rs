@@ -27,6 +27,8 @@ pub struct Writers {
 pub struct Known {
     hosts: watch::Receiver<Vec<Client>>,
     over: AtomicBool,
+    /// They pause once so many requests were successful.
+    allowed: AtomicUsize,
     /// The keys of the records, by type.
     keys: Mutex<BTreeMap<&'static str, Vec<i64>>>,
     /// How many requests were successful, by type and deed.
@@ -61,6 +63,7 @@ impl Writers {
         let known = Arc::new(Known {
             hosts,
             over: AtomicBool::new(false),
+            allowed: AtomicUsize::new(usize::MAX),
             keys: Mutex::default(),
             done: Mutex::default(),
             lost: AtomicUsize::new(0),
@@ -81,9 +84,14 @@ impl Writers {
         each.filter(|of| !done.contains_key(of)).collect()
     }
 
+    /// Lets them pause once so many requests were successful.
+    pub fn allow(&self, count: usize) {
+        self.known.allowed.store(count, Ordering::Relaxed);
+    }
+
     /// How many requests were successful so far.
     pub fn count(&self) -> usize {
-        self.known.done.lock().unwrap().values().sum()
+        self.known.count()
     }
 
     /// Ends them after their last answers, and returns how many requests were successful.
@@ -100,6 +108,10 @@ impl Writers {
 }
 
 impl Known {
+    fn count(&self) -> usize {
+        self.done.lock().unwrap().values().sum()
+    }
+
     /// The key of some record of this type, if there is one.
     pub fn some(&self, kind: &str, rng: &mut fastrand::Rng) -> Option<i64> {
         let keys = self.keys.lock().unwrap();
@@ -112,6 +124,10 @@ impl Writer {
         for turn in 0.. {
             if self.known.over.load(Ordering::Relaxed) {
                 return;
+            }
+            if self.known.count() >= self.known.allowed.load(Ordering::Relaxed) {
+                tokio::time::sleep(PAUSE).await;
+                continue;
             }
             self.name = format!("w{number}_{turn}");
             let form = &FORMS[(number + turn) % FORMS.len()];
