@@ -7,9 +7,12 @@ use crate::support::harness::{Shop, fixture};
 use crate::support::ledger::Client;
 use crate::support::process::{Place, Served};
 use crate::support::visitor::{PASSWORD, Visitor};
+use crate::support::waiting::eventually;
 
 /// Makes the last entry of the password expire.
 const LATE: &str = "UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'";
+/// Finds the daily job if it has run.
+const RETAINED: &str = "SELECT name FROM host_jobs WHERE name = 'retain' AND ended > 0";
 
 /// A site with a person who is a user and a contact, and an administrator.
 async fn place() -> Place {
@@ -69,6 +72,11 @@ async fn what_is_kept_no_longer_is_counted_on_the_page_and_stays() {
     place.run("config set retention_closed_months 12").await;
     let served = place.serve().await;
     let client = Client::of(&served, &token);
+    // What is made later, the host leaves until tomorrow.
+    eventually("the job has run", async || {
+        place.database.texts_at(&place.site_url(), RETAINED).await.pop()
+    })
+    .await;
     let order = json!({
         "user_email": "quinx@example.com", "billing_last_name": "Quinx", "order_state_id": 8,
         "created_on": "2019-02-03T04:05:06",
