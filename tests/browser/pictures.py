@@ -51,7 +51,6 @@ PICTURES = [
     ("second-factor-desk-light", "/account/second-factor", {}, None),
     ("second-factor-phone-dark", "/account/second-factor", {}, None),
     ("privacy-found-desk-light", "/privacy", {"email": "customer7@example.com"}, "Find"),
-    ("privacy-retention-phone-dark", "/privacy", {}, "Count what would"),
     ("import-desk-light", "/import", {}, None),
     ("export-phone-dark", "/export", {}, None),
 ]
