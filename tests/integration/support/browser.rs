@@ -108,6 +108,8 @@ impl Browser {
             }
         })
         .await;
+        // It ends with this, also if no browser comes of it.
+        let driver = Driver(driver);
 
         let Look { width, height, .. } = look;
         let args = [
@@ -138,7 +140,7 @@ impl Browser {
             .await
             .expect("Chromium is there");
         let origin = shop.url("");
-        Browser { client, look, origin, driver: Driver(driver), _files: files }
+        Browser { client, look, origin, driver, _files: files }
     }
 
     /// A browser whose user has signed in.
