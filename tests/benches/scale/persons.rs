@@ -1,15 +1,19 @@
 //! A person with many orders in a large store: the copy of their data, and what an erasure costs. The erasure is a dry
 //! run, which does everything and is rolled back, so that the store stays as it is.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::load::{Ask, Client, percentile};
-use super::stores::{CUSTOMER, Engine, Store};
+use super::stores::{CUSTOMER, Engine, Host, Store};
 use super::{Settings, verdict};
 
 /// The limits of a copy and of an erasure for each 10,000 orders, in milliseconds.
 const COPY: f64 = 2_000.0;
 const ERASURE: f64 = 3_000.0;
+/// How often the host's memory is sampled.
+const SAMPLED: Duration = Duration::from_millis(20);
 
 /// Measures the customer with every twentieth order.
 pub async fn measure(settings: &Settings, _: Engine, store: &Store) {
@@ -24,16 +28,33 @@ pub async fn measure(settings: &Settings, _: Engine, store: &Store) {
         "a person with {orders} of {} orders, ms; {} rounds\n",
         store.size.orders, settings.rounds
     );
-    println!("| what | p50 | bar |");
-    println!("|---|---|---|");
+    println!("| what | p50 | bar | memory above idle, at most |");
+    println!("|---|---|---|---|");
+    let idle = host.memory();
     for (what, ask, most) in [("copy", &copy, COPY), ("erasure, undone", &erasure, ERASURE)] {
-        let mut taken = Vec::new();
+        let (mut taken, mut most_memory) = (Vec::new(), idle);
         for _ in 0..settings.rounds {
-            taken.push(client.ask(ask).await.took);
+            let (took, memory) = watched(&mut client, ask, &host).await;
+            taken.push(took);
+            most_memory = most_memory.max(memory);
         }
         let p50 = percentile(&mut taken, 50);
         let bar = (most * orders as f64 / 10_000.0).max(most);
-        println!("| {what} | {p50:.0} | {bar:.0} ms{} |", verdict(p50 <= bar));
+        let above = most_memory.saturating_sub(idle);
+        println!("| {what} | {p50:.0} | {bar:.0} ms{} | {above} MB |", verdict(p50 <= bar));
     }
     println!();
+}
+
+/// How long an answer takes, and the most memory of the host until then, in megabytes.
+async fn watched(client: &mut Client, ask: &Ask, host: &Host) -> (f64, u64) {
+    let mut most = host.memory();
+    let asking = client.ask(ask);
+    tokio::pin!(asking);
+    loop {
+        tokio::select! {
+            answer = &mut asking => return (answer.took, most),
+            () = tokio::time::sleep(SAMPLED) => most = most.max(host.memory()),
+        }
+    }
 }
