@@ -151,7 +151,6 @@ async fn import(client: &mut Client, count: usize) {
 /// Writes at an even pace, and takes the time until each write arrives.
 async fn arrivals(settings: &Settings, inbox: &Inbox, store: &Store) {
     let host = store.serve();
-    let mut client = Client::of(host.door.clone()).await;
     let mut well = 0.0;
     let nine_and_dead = [paths(9), vec![DEAD.to_owned()]].concat();
     for (what, paths) in [
@@ -159,6 +158,7 @@ async fn arrivals(settings: &Settings, inbox: &Inbox, store: &Store) {
         ("each of nine receivers", paths(9)),
         ("each of nine receivers beside one that never answers", nine_and_dead),
     ] {
+        let mut client = Client::of(host.door.clone()).await;
         let ids = subscribe(&mut client, inbox, &paths, "manufacturers").await;
         let answering = paths.iter().filter(|path| *path != DEAD).count();
         let mut taken = Vec::new();
@@ -179,6 +179,8 @@ async fn arrivals(settings: &Settings, inbox: &Inbox, store: &Store) {
         };
         let what = format!("from a write to {what}, {WRITES} writes a second, p50 and p99");
         row(&what, format!("{p50:.0}, {p99:.0} ms"), bar, met);
+        // The host has closed the one that was idle meanwhile.
+        let mut client = Client::of(host.door.clone()).await;
         remove(&mut client, ids).await;
     }
 }
