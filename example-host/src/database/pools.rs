@@ -189,7 +189,7 @@ impl Database {
         }
     }
 
-    /// A connection for such statements.
+    /// A connection of the pool for this access.
     async fn connect(&self, access: Access) -> Result<Connection, sqlx::Error> {
         // In a box, because it is several KiB in each future that may look something up, and most of them find what
         // they need in memory.

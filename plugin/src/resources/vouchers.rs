@@ -227,7 +227,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         let masked = Cell::Text(masked(voucher.need(&CODE)?).into());
         let status = Cell::Text(status(&voucher)?.into());
         let shown = [&masked, kind, value, balance, from, to, &status].map(Clone::clone);
-        records.push((voucher.key().to_string(), shown.to_vec()));
+        records.push((voucher.key().to_string(), shown.into()));
     }
     let (total, place) = (cells.total(), (call.request.path(), call.limit));
     let beside = serde_json::Map::new();

@@ -467,8 +467,8 @@ struct Chosen<'a> {
 
 impl Serialize for Chosen<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let shown = |name: &String| self.only.is_none_or(|only| only.contains(&name.as_str()));
-        serializer.collect_map(self.attributes.iter().filter(|(name, _)| shown(name)))
+        let attributes = self.attributes.iter();
+        serializer.collect_map(attributes.filter(|(name, _)| is_chosen(name, self.only)))
     }
 }
 
@@ -481,12 +481,16 @@ struct Cells<'a> {
 
 impl Serialize for Cells<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let shown = |name: &str| self.only.is_none_or(|only| only.contains(&name));
-        let cells = self.fields.iter().zip(self.cells).filter(|(field, _)| shown(field.name));
+        let cells = self.fields.iter().zip(self.cells);
+        let cells = cells.filter(|(field, _)| is_chosen(field.name, self.only));
         serializer.collect_map(
             cells.map(|(field, cell)| (field.name, Attribute { kind: field.kind, cell })),
         )
     }
+}
+
+fn is_chosen(name: &str, only: Option<&[&str]>) -> bool {
+    only.is_none_or(|only| only.contains(&name))
 }
 
 /// The resource objects of a page.

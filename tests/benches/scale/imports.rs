@@ -21,8 +21,6 @@ const CLIENTS: usize = 8;
 const SINGLE: Duration = Duration::from_secs(5);
 /// The pause between two single writes beside an import.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often the memory is sampled.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// How much faster lines that change nothing are.
 const AGAIN: f64 = 3.0;
@@ -139,17 +137,7 @@ async fn timed(
     lines: usize,
     host: &Host,
 ) -> (f64, u64) {
-    let mut most = 0;
-    let watch = async {
-        loop {
-            most = most.max(host.memory());
-            tokio::time::sleep(LOOK).await;
-        }
-    };
-    let answer = tokio::select! {
-        answer = client.ask(import) => answer,
-        () = watch => unreachable!("it has no end"),
-    };
+    let (answer, most) = host.watched(client.ask(import)).await;
     let text = String::from_utf8_lossy(&answer.body);
     let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap();
     assert_eq!(last["summary"][result], json!(lines), "{last}");

@@ -1,19 +1,15 @@
 //! A person with many orders in a large store: the copy of their data, and what an erasure costs. The erasure is a dry
 //! run, which does everything and is rolled back, so that the store stays as it is.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::load::{Ask, Client, percentile};
-use super::stores::{CUSTOMER, Engine, Host, Store};
+use super::stores::{CUSTOMER, Engine, Store};
 use super::{Settings, verdict};
 
 /// The limits of a copy and of an erasure for each 10,000 orders, in milliseconds.
 const COPY: f64 = 2_000.0;
 const ERASURE: f64 = 3_000.0;
-/// How often the host's memory is sampled.
-const SAMPLED: Duration = Duration::from_millis(20);
 
 /// Measures the customer with every twentieth order.
 pub async fn measure(settings: &Settings, _: Engine, store: &Store) {
@@ -34,8 +30,8 @@ pub async fn measure(settings: &Settings, _: Engine, store: &Store) {
     for (what, ask, most) in [("copy", &copy, COPY), ("erasure, undone", &erasure, ERASURE)] {
         let (mut taken, mut most_memory) = (Vec::new(), idle);
         for _ in 0..settings.rounds {
-            let (took, memory) = watched(&mut client, ask, &host).await;
-            taken.push(took);
+            let (answer, memory) = host.watched(client.ask(ask)).await;
+            taken.push(answer.took);
             most_memory = most_memory.max(memory);
         }
         let p50 = percentile(&mut taken, 50);
@@ -44,17 +40,4 @@ pub async fn measure(settings: &Settings, _: Engine, store: &Store) {
         println!("| {what} | {p50:.0} | {bar:.0} ms{} | {above} MB |", verdict(p50 <= bar));
     }
     println!();
-}
-
-/// How long an answer takes, and the most memory of the host until then, in megabytes.
-async fn watched(client: &mut Client, ask: &Ask, host: &Host) -> (f64, u64) {
-    let mut most = host.memory();
-    let asking = client.ask(ask);
-    tokio::pin!(asking);
-    loop {
-        tokio::select! {
-            answer = &mut asking => return (answer.took, most),
-            () = tokio::time::sleep(SAMPLED) => most = most.max(host.memory()),
-        }
-    }
 }

@@ -18,6 +18,8 @@ pub const CUSTOMER: i64 = 900_001;
 
 /// How many orders wait for the warehouse.
 const OPEN: u64 = 500;
+/// How often the memory is sampled.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The file that marks a complete store.
 const FINISHED: &str = "finished";
@@ -335,6 +337,22 @@ impl Host {
     /// The present memory, in megabytes.
     pub fn memory(&self) -> u64 {
         memory(self.process.id()) / 1024
+    }
+
+    /// Does something, and returns also the most memory meanwhile, in megabytes.
+    pub async fn watched<T>(&self, work: impl Future<Output = T>) -> (T, u64) {
+        let mut most = 0;
+        let watch = async {
+            loop {
+                most = most.max(self.memory());
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let done = tokio::select! {
+            done = work => done,
+            () = watch => unreachable!("it has no end"),
+        };
+        (done, most)
     }
 }
 

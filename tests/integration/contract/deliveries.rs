@@ -35,10 +35,7 @@ async fn refusal(served: &Served, url: &str) -> Option<String> {
 /// A host that trusts this certificate, with this environment.
 async fn serve(pair: &Pair, environment: &[(&str, &str)]) -> (Place, Served) {
     let place = Place::with([fixture("outward")]);
-    pair.write(&place.path(""));
-    let certificate = place.path("cert.pem").display().to_string();
-    let environment = [environment, &[("SSL_CERT_FILE", certificate.as_str())]].concat();
-    let served = place.serve_with(&environment).await;
+    let served = place.serve_trusting(pair, environment).await;
     (place, served)
 }
 

@@ -31,14 +31,12 @@ impl Post {
     async fn trusting(pair: &Pair, sink: Sink, url: &str) -> Post {
         let place = Place::of_the_fixture();
         let token = place.user("ann", "Manager").await;
-        pair.write(&place.path(""));
         let environment = [
             ("HOST_SMTP_URL", url),
             ("HOST_SMTP_TIMEOUT", "1"),
             ("HOST_MAIL_FROM", "The shop <shop@example.com>"),
-            ("SSL_CERT_FILE", "cert.pem"),
         ];
-        let served = place.serve_with(&environment).await;
+        let served = place.serve_trusting(pair, &environment).await;
         Post { place, served, token, sink }
     }
 

@@ -12,7 +12,7 @@ use crate::support::ledger::Client;
 use crate::support::outside::Message;
 use crate::support::process::{Place, Raw, exchange};
 use crate::support::waiting::eventually;
-use crate::support::webhook::Webhook;
+use crate::support::webhook::{HERE, Webhook};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(clients), ignore = "needs libraries of receivers: TEST_CLIENTS")]
@@ -32,11 +32,7 @@ async fn what_is_sent_is_accepted_by_the_libraries_of_python() {
 async fn judge(judge: Judge, pair: &Pair) {
     let place = Place::of_the_store();
     let token = place.user("ann", "Super Users").await;
-    pair.write(&place.path(""));
-    let certificate = place.path("cert.pem").display().to_string();
-    let environment =
-        [("HOST_DELIVER_TO", "127.0.0.0/8,::1"), ("SSL_CERT_FILE", certificate.as_str())];
-    let served = place.serve_with(&environment).await;
+    let served = place.serve_trusting(pair, &[HERE]).await;
     let client = Client::of(&served, &token);
     let body = json!({"types": ["manufacturers"], "payload": "full"});
     let mut webhook = Webhook::create(&client, &judge.url(), body).await;

@@ -4,7 +4,6 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime};
 
-use plugin::model::moment;
 use serde_json::{Value, json};
 
 use crate::support::certificate::Pair;
@@ -12,7 +11,7 @@ use crate::support::ledger::Client;
 use crate::support::process::Place;
 use crate::support::receiver::{Received, Receiver, Reply};
 use crate::support::waiting::eventually;
-use crate::support::webhook::Webhook;
+use crate::support::webhook::{HERE, Webhook, seconds};
 
 /// The pause before a second attempt, in seconds, and a second that an attempt may begin late.
 const SOON: RangeInclusive<i64> = 4..=7;
@@ -121,11 +120,6 @@ async fn attempt(webhook: &Webhook, client: &Client) -> Option<Value> {
     all.into_iter().rev().find(|attempt| attempt["event"] != "webhook.test")
 }
 
-fn seconds(attempt: &Value, name: &str) -> i64 {
-    let moment = attempt[name].as_str().and_then(moment::parse);
-    moment.unwrap_or_else(|| panic!("{name} of {attempt}")).assume_utc().unix_timestamp()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn each_way_to_fail_has_its_state_and_its_next_attempt_and_delays_no_other() {
     let pair = Pair::new();
@@ -133,11 +127,7 @@ async fn each_way_to_fail_has_its_state_and_its_next_attempt_and_delays_no_other
     let stranger = Receiver::start("127.0.0.1", Some(Pair::new().acceptor()), by_path).await;
     let place = Place::of_the_store();
     let token = place.user("ann", "Super Users").await;
-    pair.write(&place.path(""));
-    let certificate = place.path("cert.pem").display().to_string();
-    let environment =
-        [("HOST_DELIVER_TO", "127.0.0.0/8,::1"), ("SSL_CERT_FILE", certificate.as_str())];
-    let served = place.serve_with(&environment).await;
+    let served = place.serve_trusting(&pair, &[HERE]).await;
     let client = Client::of(&served, &token);
     let at = |receiver: &Receiver, path: &str| {
         format!("https://localhost:{}{path}", receiver.address.port())
@@ -154,8 +144,7 @@ async fn each_way_to_fail_has_its_state_and_its_next_attempt_and_delays_no_other
         failing.push((way, webhook));
     }
     let strange = create(at(&stranger, "/")).await;
-    let enabled = Some(json!({"enabled": 1}));
-    client.expect(200, "PATCH", &format!("/webhooks/{}", strange.id), enabled).await;
+    strange.switch(true, &client).await;
 
     for name in ["Birch", "Oak", "Elm"] {
         client.create("/manufacturers", json!({"manufacturer_name": name})).await;

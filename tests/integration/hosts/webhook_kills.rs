@@ -14,10 +14,11 @@ use tokio::time::sleep;
 use crate::support::certificate::Pair;
 use crate::support::harness::ROOT;
 use crate::support::judge::Judge;
+use crate::support::kills::{kill, kills, randomness};
 use crate::support::ledger::Client;
-use crate::support::process::{Place, Served};
+use crate::support::process::{Place, Served, stop};
 use crate::support::waiting::eventually;
-use crate::support::webhook::{Webhook, hasten};
+use crate::support::webhook::{HERE, Webhook, hasten};
 use crate::support::writers::Writers;
 
 /// How many requests write something, unless `TEST_WRITES` has another number.
@@ -52,20 +53,15 @@ async fn the_last_version_of_every_record_arrives_although_two_hosts_and_the_rec
 
 /// Writes through so many hosts while these and the receiver are killed in turn, and compares what was told with the feed.
 async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
-    let given = |name: &str, default| std::env::var(name).map_or(default, |n| n.parse().unwrap());
-    let (writes, kills) = (given("TEST_WRITES", WRITES), given("TEST_KILLS", KILLS));
+    let writes = std::env::var("TEST_WRITES").map_or(WRITES, |writes| writes.parse().unwrap());
+    let kills = kills(KILLS);
     let begun = Instant::now();
-    let mut rng = fastrand::Rng::new();
-    println!("the seed is {}", rng.get_seed());
+    let mut rng = randomness();
     let place = Place::of_the_store();
     let token = place.user("ann", "Super Users").await;
-    pair.write(&place.path(""));
-    let certificate = place.path("cert.pem").display().to_string();
-    let environment =
-        [("HOST_DELIVER_TO", "127.0.0.0/8,::1"), ("SSL_CERT_FILE", certificate.as_str())];
     let mut served = Vec::new();
     for _ in 0..hosts {
-        served.push(place.serve_with(&environment).await);
+        served.push(place.serve_trusting(pair, &[HERE]).await);
     }
     let clients = |served: &[Served]| served.iter().map(|host| Client::of(host, &token)).collect();
     let (current, now) = watch::channel::<Vec<Client>>(clients(&served));
@@ -95,9 +91,8 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
             judge.start_again().await;
         } else {
             let host = turn / 2 % hosts;
-            served[host].signal("KILL").await;
-            assert_eq!(served[host].ended().await, None, "the host was killed");
-            served[host] = place.serve_with(&environment).await;
+            kill([served.remove(host)]).await;
+            served.insert(host, place.serve_trusting(pair, &[HERE]).await);
             current.send_replace(clients(&served));
         }
     }
@@ -128,9 +123,7 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
         .filter(|(_, told, changed)| told != changed)
         .collect();
     assert!(differences.is_empty(), "record, told, in the feed: {differences:?}");
-    for host in served {
-        host.stop().await;
-    }
+    stop(served).await;
 }
 
 /// Waits until nothing is left to be told, for as long as there is always something more that was.

@@ -8,14 +8,12 @@ use tokio::sync::watch;
 
 use crate::support::ledger::Client;
 use crate::support::outside::signatures_of;
-use crate::support::process::Place;
+use crate::support::process::{Place, stop};
 use crate::support::receiver::{Received, Receiver, Reply};
 use crate::support::waiting::eventually;
-use crate::support::webhook::Webhook;
+use crate::support::webhook::{HERE, Webhook};
 use crate::support::writers::Writers;
 
-/// Where the receivers are.
-const HERE: (&str, &str) = ("HOST_DELIVER_TO", "127.0.0.0/8");
 /// So slow that there is always more to send than was sent.
 const SLOW: Duration = Duration::from_millis(50);
 /// The number of clients that write.
@@ -77,9 +75,7 @@ async fn a_secret_is_rotated_under_load_and_no_message_fails() {
     for message in receiver.received() {
         assert!(is_signed(&message, &first), "for a day the first one signs, too: {message:?}");
     }
-    for host in hosts {
-        host.stop().await;
-    }
+    stop(hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,8 +93,7 @@ async fn a_webhook_that_is_disabled_under_load_sends_nothing_more() {
     let writers = Writers::start(WRITERS, now, &mut fastrand::Rng::new());
     let is_flowing = async || (receiver.received().len() > 50).then_some(());
     eventually("messages", is_flowing).await;
-    let disabled = Some(json!({"enabled": 0}));
-    client.expect(200, "PATCH", &format!("/webhooks/{}", webhook.id), disabled).await;
+    webhook.switch(false, &client).await;
     let is_quiet = async || {
         let before = receiver.received().len();
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use host_interface::{Method, undelivered};
-use plugin::model::moment;
 use serde_json::{Value, json};
 
 use super::sends::{Sending, URL, events};
 use crate::support::outside::{Answer, Message};
 use crate::support::waiting::eventually;
+use crate::support::webhook::seconds;
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -193,11 +193,7 @@ async fn an_event_is_given_up_after_ten_attempts_and_can_be_replayed() {
     let numbers: Vec<_> = log.iter().map(|attempt| attempt["attempt"].as_i64().unwrap()).collect();
     assert_eq!(numbers, Vec::from_iter(1..=10));
     for (attempt, pause) in log.iter().zip(PAUSES) {
-        let at = |name: &str| {
-            let moment = moment::parse(attempt[name].as_str().unwrap()).unwrap();
-            moment.assume_utc().unix_timestamp()
-        };
-        let left = at("next_attempt_on") - at("attempted_on");
+        let left = seconds(attempt, "next_attempt_on") - seconds(attempt, "attempted_on");
         // A fifth more or less, and the seconds that an attempt may take here.
         assert!((pause * 4 / 5 - 1..=pause * 6 / 5 + 3).contains(&left), "{pause}: {attempt}");
     }

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
+use crate::support::certificate::Pair;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, MEDIA_TYPE, example, fixture, library};
 use crate::support::waiting::{PATIENCE, eventually, patiently};
@@ -157,6 +158,12 @@ impl Place {
         let add = format!("user add {name} --email {name}@example.com --group");
         self.call(&add).word(group).finish().await.succeeds();
         self.run(&format!("token generate {name}")).await.trim().to_owned()
+    }
+
+    /// Serves on a machine that trusts only this certificate.
+    pub async fn serve_trusting(&self, pair: &Pair, environment: &[(&str, &str)]) -> Served {
+        pair.write(&self.path(""));
+        self.serve_with(&[environment, &[("SSL_CERT_FILE", "cert.pem")]].concat()).await
     }
 
     /// Serves on a free port.

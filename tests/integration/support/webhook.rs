@@ -1,11 +1,15 @@
 //! A webhook of a running host, as its owner sees it.
 
+use plugin::model::moment;
 use plugin::sql::Statement;
 use serde_json::{Value, json};
 
 use crate::support::ledger::{Client, key};
 use crate::support::process::Place;
 use crate::support::waiting::eventually;
+
+/// Receivers are on this machine, and hosts may send to them.
+pub const HERE: (&str, &str) = ("HOST_DELIVER_TO", "127.0.0.0/8,::1");
 
 /// A webhook.
 pub struct Webhook {
@@ -24,12 +28,17 @@ impl Webhook {
 
     /// Enables it, and waits until its receiver has accepted the test.
     pub async fn enable(&self, client: &Client) {
-        let enabled = Some(json!({"enabled": 1}));
-        client.expect(200, "PATCH", &self.path(""), enabled).await;
+        self.switch(true, client).await;
         eventually("an active webhook", async || {
             (self.attributes(client).await["state"] == "active").then_some(())
         })
         .await;
+    }
+
+    /// Enables or disables it.
+    pub async fn switch(&self, enabled: bool, client: &Client) {
+        let body = Some(json!({"enabled": u8::from(enabled)}));
+        client.expect(200, "PATCH", &self.path(""), body).await;
     }
 
     /// Gets another secret for it, and returns the one before.
@@ -55,6 +64,12 @@ impl Webhook {
     fn path(&self, below: &str) -> String {
         format!("/webhooks/{}{below}", self.id)
     }
+}
+
+/// A moment of an attempt, in seconds since 1970.
+pub fn seconds(attempt: &Value, name: &str) -> i64 {
+    let moment = attempt[name].as_str().and_then(moment::parse);
+    moment.unwrap_or_else(|| panic!("{name} of {attempt}")).assume_utc().unix_timestamp()
 }
 
 /// Makes everything that has failed due again.

@@ -15,6 +15,11 @@ trait Weight {
     fn weight(&self) -> usize;
 }
 
+/// The memory behind several values of one type.
+fn all<'v, T: Weight + 'v>(of: impl IntoIterator<Item = &'v T>) -> usize {
+    of.into_iter().map(Weight::weight).sum()
+}
+
 impl Weight for String {
     fn weight(&self) -> usize {
         self.capacity()
@@ -23,7 +28,7 @@ impl Weight for String {
 
 impl<T: Weight> Weight for Vec<T> {
     fn weight(&self) -> usize {
-        self.capacity() * size_of::<T>() + self.iter().map(Weight::weight).sum::<usize>()
+        self.capacity() * size_of::<T>() + all(self)
     }
 }
 
@@ -51,9 +56,9 @@ impl Weight for Kind {
         let Self { name, title, singular, group, label, columns, key, attributes, .. } = self;
         let Self { list, show, create, update, delete, actions, nested, .. } = self;
         let Self { relations, filters, sorts, query, .. } = self;
-        let texts = [name, title, singular].map(Weight::weight).iter().sum::<usize>();
-        let lists = [label, columns, sorts].map(Weight::weight).iter().sum::<usize>();
-        let routes = [list, show, create, update, delete].map(Weight::weight).iter().sum::<usize>();
+        let texts = all([name, title, singular]);
+        let lists = all([label, columns, sorts]);
+        let routes = all([list, show, create, update, delete]);
         let below = actions.weight() + nested.weight() + relations.weight() + filters.weight();
         let others = group.weight() + key.weight() + query.weight() + attributes.weight();
         texts + lists + routes + below + others
@@ -63,8 +68,8 @@ impl Weight for Kind {
 impl Weight for Route {
     fn weight(&self) -> usize {
         let Self { id, path, permission, summary, body, media_type, accept, cascade, .. } = self;
-        let texts = [id, path, summary, media_type, accept].map(Weight::weight);
-        texts.iter().sum::<usize>() + permission.weight() + body.weight() + cascade.weight()
+        let texts = all([id, path, summary, media_type, accept]);
+        texts + permission.weight() + body.weight() + cascade.weight()
     }
 }
 
@@ -84,9 +89,7 @@ impl Weight for Action {
 impl Weight for Nested {
     fn weight(&self) -> usize {
         let Self { kind, name, title, route, single: _, query } = self;
-        [kind, name, title].map(Weight::weight).iter().sum::<usize>()
-            + route.weight()
-            + query.weight()
+        all([kind, name, title]) + route.weight() + query.weight()
     }
 }
 
@@ -99,8 +102,7 @@ impl Weight for Relation {
 impl Weight for Query {
     fn weight(&self) -> usize {
         let Self { search, exact, keys, sort, offset, limit, include, fields } = self;
-        let names = [search, exact, keys, sort, offset, limit, include].map(Weight::weight);
-        names.iter().sum::<usize>() + fields.weight()
+        all([search, exact, keys, sort, offset, limit, include]) + fields.weight()
     }
 }
 
@@ -115,9 +117,8 @@ impl Weight for Attribute {
     fn weight(&self) -> usize {
         let Self { name, title, description, shape, example, default, .. } = self;
         let Self { reference, minimum, maximum, .. } = self;
-        let texts = [name, title, description, example].map(Weight::weight);
-        let others = [default, reference, minimum, maximum].map(Weight::weight);
-        texts.iter().chain(&others).sum::<usize>() + shape.weight()
+        let texts = all([name, title, description, example]);
+        texts + all([default, reference, minimum, maximum]) + shape.weight()
     }
 }
 
