@@ -27,7 +27,7 @@ const WRITES: usize = 300;
 const KILLS: usize = 2;
 /// The number of clients that write.
 const WRITERS: usize = 4;
-/// How many messages arrive at least between two kills.
+/// How many messages arrive at least of what is written from one kill to the next.
 const BETWEEN: usize = 20;
 
 /// The version of each record, by type and id; nothing of one that was deleted.
@@ -73,16 +73,17 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
 
     let writers = Writers::start(WRITERS, now, &mut rng);
     let parts = 2 * kills + 1;
+    let mut before = judge.count();
     writers.allow(writes / parts);
     for turn in 0..2 * kills {
-        let before = judge.count();
         eventually("messages", async || {
             hasten(&place).await;
             sleep(Duration::from_millis(200)).await;
             (judge.count() >= before + BETWEEN).then_some(())
         })
         .await;
-        // Something is written and something is sent when the end comes.
+        // Something is written and something is sent when the end comes. What arrives meanwhile counts for the next turn.
+        before = judge.count();
         writers.allow(writes * (turn + 2) / parts);
         sleep(Duration::from_millis(rng.u64(..300))).await;
         if turn % 2 == 0 {
