@@ -52,6 +52,13 @@ pub struct Counted {
     pub file: PathBuf,
 }
 
+impl Counted {
+    /// The smaller one of two counts of the same request.
+    pub fn or_less(self, other: Counted) -> Counted {
+        if other.millions < self.millions { other } else { self }
+    }
+}
+
 impl Host {
     /// Makes a store with the programs in a folder, and serves it.
     pub async fn start(programs: &Path) -> Host {
