@@ -10,7 +10,8 @@
 //! cargo bench -p tests --profile dev --bench instructions -- --profile           # names the counts by function
 //! ```
 //!
-//! This program itself is not measured, so it need not be optimised. It knows no engine but SQLite, which works within the process: what a server does is not counted.
+//! This program itself is not measured, so it need not be optimised. It knows no engine but SQLite, which works within
+//! the process: what a server does is not counted.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use self::counted::Host;
+use self::routes::Route;
 use self::table::Table;
 
 /// How often a request that is above its bound is counted once more. On a busy machine requests take longer, and a
@@ -96,23 +98,39 @@ fn main() -> ExitCode {
 
 /// Millions of instructions for a request of each row.
 async fn measure(program: &Path, settings: &Settings, table: &Table) -> Vec<(String, f64)> {
-    let named: Vec<&str> = routes::ALL.iter().map(|route| route.name).collect();
+    let all = || routes::ALL.iter().chain(&routes::BESIDE_WEBHOOKS);
+    let named: Vec<&str> = all().map(|route| route.name).collect();
     assert_eq!(named, table.names(), "the rows of table.md are those of routes.rs, in order");
     let mut host = Host::start(program).await;
     routes::prepare(&host).await;
+    let wanted = |route: &&Route| route.name.contains(&settings.only);
     let mut measured = Vec::new();
-    for route in routes::ALL.iter().filter(|route| route.name.contains(&settings.only)) {
-        let mut counted = host.count(route).await;
-        for _ in 0..AGAIN {
-            if table.verdict(route.name, counted.millions).is_none() {
-                break;
-            }
-            counted = counted.or_less(host.count(route).await);
-        }
-        if settings.profile {
-            eprintln!("{}: {}", route.name, counted.file.display());
-        }
-        measured.push((route.name.to_owned(), counted.millions));
+    for route in routes::ALL.iter().filter(wanted) {
+        measured.push(count(&mut host, route, table, settings).await);
+    }
+    routes::subscribe(&host).await;
+    for route in routes::BESIDE_WEBHOOKS.iter().filter(wanted) {
+        measured.push(count(&mut host, route, table, settings).await);
     }
     measured
+}
+
+/// The name of a request and millions of instructions for it.
+async fn count(
+    host: &mut Host,
+    route: &Route,
+    table: &Table,
+    settings: &Settings,
+) -> (String, f64) {
+    let mut counted = host.count(route).await;
+    for _ in 0..AGAIN {
+        if table.verdict(route.name, counted.millions).is_none() {
+            break;
+        }
+        counted = counted.or_less(host.count(route).await);
+    }
+    if settings.profile {
+        eprintln!("{}: {}", route.name, counted.file.display());
+    }
+    (route.name.to_owned(), counted.millions)
 }

@@ -24,7 +24,8 @@ pub enum Request {
     Save(&'static str, &'static str),
 }
 
-/// All of them, in the order of the table. Reads come first, so that they find the store as it was made.
+/// The requests to a store without webhooks, in the order of the table. Reads come first, so that they find the store
+/// as it was made.
 pub const ALL: [Route; 23] = [
     read("products", |_| "/products".into()),
     read("products at half", |_| "/products?page[offset]=1000".into()),
@@ -42,9 +43,7 @@ pub const ALL: [Route; 23] = [
     read("an order of 40 lines and 10 refunds", |_| format!("/orders/{OF_FORTY}")),
     read("items of an order", |nth| format!("/orders/{}/items", 7 + nth)),
     read("sales report", |_| "/reports/sales".into()),
-    send("PATCH of a product", "PATCH", |nth| {
-        (format!("/products/{}", 20 + nth), json!({ "price": format!("{}.25", 10 + nth) }))
-    }),
+    send("PATCH of a product", "PATCH", |nth| a_price(nth, 25)),
     send("POST of a product", "POST", |nth| {
         let sku = format!("COUNTED-{nth}");
         ("/products".into(), json!({ "product_name": "Counted", "sku": sku, "price": "12.50" }))
@@ -93,6 +92,23 @@ pub const ALL: [Route; 23] = [
         ),
     },
 ];
+
+/// Those to a store with ten webhooks, whose receiver is away: what is sent to them is not part of a count.
+pub const BESIDE_WEBHOOKS: [Route; 1] =
+    [send("PATCH of a product, beside ten webhooks", "PATCH", |nth| a_price(nth, 75))];
+
+/// Makes these webhooks.
+pub async fn subscribe(host: &Host) {
+    let body = json!({ "url": "https://erp.invalid/hooks", "enabled": 1 });
+    for _ in 0..10 {
+        host.ask("POST", "/webhooks", Some(&body)).await;
+    }
+}
+
+/// A price for the nth of some products, with these cents.
+fn a_price(nth: u64, cents: u64) -> (String, Value) {
+    (format!("/products/{}", 20 + nth), json!({ "price": format!("{}.{cents}", 10 + nth) }))
+}
 
 /// The orders that are made after those of the demo store: one of 40 lines, and one of two with many pieces.
 const OF_FORTY: i64 = 4_001;

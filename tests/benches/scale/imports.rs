@@ -33,11 +33,11 @@ const BESIDE: f64 = 250.0;
 
 /// Measures an empty store, which it fills.
 pub async fn measure(settings: &Settings, engine: Engine, store: &Store) {
-    let least = match engine {
+    let least = settings.least.unwrap_or(match engine {
         Engine::Sqlite => 5_000.0,
         Engine::Postgres => 3_000.0,
         Engine::MariaDb => 2_000.0,
-    };
+    });
     let host = store.serve();
     let written = Written::default();
     let mut writer = Writer::open(&host, store.size, written.clone()).await;

@@ -72,6 +72,8 @@ struct Settings {
     crowded: Duration,
     /// How many lines a file has that is imported.
     lines: usize,
+    /// How many of them a second are enough, if not the number for the engine: a cluster has one of its own.
+    least: Option<f64>,
     fresh: bool,
     /// The folder of another build, to compare this one with.
     before: PathBuf,
@@ -148,6 +150,7 @@ impl Settings {
             rounds: 5,
             crowded: Duration::from_secs(30),
             lines: 100_000,
+            least: None,
             fresh: false,
             before: PathBuf::new(),
             only: String::new(),
@@ -164,6 +167,7 @@ impl Settings {
                     settings.crowded = Duration::from_secs(60 * value().parse::<u64>().unwrap());
                 }
                 "--lines" => settings.lines = value().parse().unwrap(),
+                "--least" => settings.least = Some(value().parse().unwrap()),
                 "--before" => settings.before = value().into(),
                 "--only" => settings.only = value(),
                 "--fresh" => settings.fresh = true,
