@@ -1,12 +1,14 @@
 //! A host under callgrind, whose instructions are counted between two points in time.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::RangeFrom;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::Value;
+use sqlx::{Connection, SqliteConnection};
 
 use super::browser::Browser;
 use super::building;
@@ -108,6 +110,17 @@ impl Host {
         host
     }
 
+    /// Lets nobody here run a job of the store, as if another host had taken it, and waits until that is noticed.
+    pub async fn give_away(&mut self, job: &str) {
+        let address = format!("sqlite://{}", self.folder.join("host.db").display());
+        let mut database = SqliteConnection::connect(&address).await.unwrap();
+        let statement =
+            "UPDATE host_jobs SET holder = 'another', held_until = 9000000000000 WHERE name = ?";
+        let done = sqlx::query(statement).bind(job).execute(&mut database).await.unwrap();
+        assert_eq!(done.rows_affected(), 1, "{job}");
+        while self.idle().await > FEW {}
+    }
+
     /// The instructions of a while without requests.
     async fn idle(&mut self) -> f64 {
         self.dump();
@@ -124,9 +137,8 @@ impl Host {
         self.folder.join(format!("counts.{}", self.counts))
     }
 
-    /// Counts what a request costs.
-    pub async fn count(&mut self, route: &Route) -> Counted {
-        let mut nth = 0..;
+    /// Counts what a request costs, in its next repetitions.
+    pub async fn count(&mut self, route: &Route, nth: &mut RangeFrom<u64>) -> Counted {
         self.send_all(route, nth.by_ref().take(WARMING as usize)).await;
         let mut least = f64::INFINITY;
         // It ends the count of what came before.

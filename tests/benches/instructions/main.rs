@@ -108,7 +108,7 @@ async fn measure(program: &Path, settings: &Settings, table: &Table) -> Vec<(Str
     for route in routes::ALL.iter().filter(wanted) {
         measured.push(count(&mut host, route, table, settings).await);
     }
-    routes::subscribe(&host).await;
+    routes::subscribe(&mut host).await;
     for route in routes::BESIDE_WEBHOOKS.iter().filter(wanted) {
         measured.push(count(&mut host, route, table, settings).await);
     }
@@ -122,12 +122,13 @@ async fn count(
     table: &Table,
     settings: &Settings,
 ) -> (String, f64) {
-    let mut counted = host.count(route).await;
+    let mut nth = 0..;
+    let mut counted = host.count(route, &mut nth).await;
     for _ in 0..AGAIN {
         if table.verdict(route.name, counted.millions).is_none() {
             break;
         }
-        counted = counted.or_less(host.count(route).await);
+        counted = counted.or_less(host.count(route, &mut nth).await);
     }
     if settings.profile {
         eprintln!("{}: {}", route.name, counted.file.display());

@@ -43,7 +43,7 @@ pub const ALL: [Route; 23] = [
     read("an order of 40 lines and 10 refunds", |_| format!("/orders/{OF_FORTY}")),
     read("items of an order", |nth| format!("/orders/{}/items", 7 + nth)),
     read("sales report", |_| "/reports/sales".into()),
-    send("PATCH of a product", "PATCH", |nth| a_price(nth, 25)),
+    send("PATCH of a product", "PATCH", |nth| a_price(20 + nth)),
     send("POST of a product", "POST", |nth| {
         let sku = format!("COUNTED-{nth}");
         ("/products".into(), json!({ "product_name": "Counted", "sku": sku, "price": "12.50" }))
@@ -93,21 +93,22 @@ pub const ALL: [Route; 23] = [
     },
 ];
 
-/// Those to a store with ten webhooks, whose receiver is away: what is sent to them is not part of a count.
+/// Those to a store with ten webhooks, whose messages another host sends.
 pub const BESIDE_WEBHOOKS: [Route; 1] =
-    [send("PATCH of a product, beside ten webhooks", "PATCH", |nth| a_price(nth, 75))];
+    [send("PATCH of a product, beside ten webhooks", "PATCH", |nth| a_price(1_020 + nth))];
 
 /// Makes these webhooks.
-pub async fn subscribe(host: &Host) {
+pub async fn subscribe(host: &mut Host) {
     let body = json!({ "url": "https://erp.invalid/hooks", "enabled": 1 });
     for _ in 0..10 {
         host.ask("POST", "/webhooks", Some(&body)).await;
     }
+    host.give_away("send_webhooks").await;
 }
 
-/// A price for the nth of some products, with these cents.
-fn a_price(nth: u64, cents: u64) -> (String, Value) {
-    (format!("/products/{}", 20 + nth), json!({ "price": format!("{}.{cents}", 10 + nth) }))
+/// Another price for a product, of which nothing else has changed since the store was made.
+fn a_price(product: u64) -> (String, Value) {
+    (format!("/products/{product}"), json!({ "price": format!("{product}.25") }))
 }
 
 /// The orders that are made after those of the demo store: one of 40 lines, and one of two with many pieces.
