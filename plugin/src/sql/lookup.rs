@@ -38,5 +38,5 @@ pub fn find_by(
         only(resource, "t.")
     );
     let values = values.into_iter().map(Value::Text).collect();
-    Rows::written(text, vec![values])
+    Rows::written(text, vec![values]).planned_anew()
 }

@@ -19,5 +19,5 @@ row! {
 pub fn find_skus(folded: Vec<String>) -> Rows<OfSku> {
     // An index without empty texts can be used only if the query excludes them.
     const FIND: &str = "FROM shop_variants WHERE sku_fold IN (?) AND sku_fold <> ''";
-    Rows::select(FIND, vec![folded.into_iter().map(Value::Text).collect()])
+    Rows::select(FIND, vec![folded.into_iter().map(Value::Text).collect()]).planned_anew()
 }

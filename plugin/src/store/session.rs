@@ -158,7 +158,12 @@ async fn table<D: Driver>(
         return read.ok_or(sqlx::Error::RowNotFound);
     }
     let kinds = table.columns.to_vec();
-    let rows = D::fetch_all(connection, bound::<D>(sql::table(table, D::DIALECT))).await?;
+    let is_planned_anew = table.planned_anew;
+    let mut query = bound::<D>(sql::table(table, D::DIALECT));
+    if is_planned_anew {
+        query = D::planned_anew(query);
+    }
+    let rows = D::fetch_all(connection, query).await?;
     Ok(Cells::fetched::<D>(0, rows, kinds, 0))
 }
 
