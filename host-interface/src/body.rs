@@ -2,6 +2,7 @@
 //! has room for it, so nothing piles up; a reader that drops the body drops what produces it.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -46,6 +47,25 @@ impl Body {
         Self::make(stream, Some(length))
     }
 
+    /// A body that is there already, as one piece.
+    pub fn whole(bytes: impl Into<Chunk>) -> Self {
+        let bytes = bytes.into();
+        let length = bytes.len() as u64;
+        Self::with_length(Whole(Some(bytes)), length)
+    }
+
+    /// The body as a text, once all of its pieces have come.
+    ///
+    /// # Errors
+    /// That of the side that produces it, and [`Error::Contract`] if it is no UTF-8.
+    pub async fn text(mut self) -> Result<String, Error> {
+        let mut bytes = Vec::new();
+        while let Some(piece) = poll_fn(|context| Pin::new(&mut self).poll_next(context)).await {
+            bytes.extend_from_slice(&piece?);
+        }
+        String::from_utf8(bytes).map_err(Error::contract)
+    }
+
     /// The length in bytes, if the side that produces the body knows it.
     pub fn length(&self) -> Option<u64> {
         self.0.length().into_option()
@@ -82,6 +102,17 @@ impl Stream for Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Body").field("length", &self.length()).finish_non_exhaustive()
+    }
+}
+
+/// A stream of one piece.
+struct Whole(Option<Chunk>);
+
+impl Stream for Whole {
+    type Item = Result<Chunk, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.take().map(Ok))
     }
 }
 

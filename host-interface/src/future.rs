@@ -4,7 +4,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use abi_stable::std_types::RString;
 use async_ffi::FfiFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::outcome::Outcome;
@@ -35,6 +38,36 @@ where
     match attempt(call) {
         Ok(future) => guard(future),
         Err(panic) => failed(panic),
+    }
+}
+
+/// Answers a call whose input and result are JSON. An input that cannot be read is of a later version,
+/// because both sides write it with this crate: the call is not supported then.
+pub(crate) fn answer<I, T, F>(input: &str, call: impl FnOnce(I) -> F) -> RawFuture<RString>
+where
+    I: DeserializeOwned,
+    T: Serialize,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    answer_with(input, |input| {
+        let work = call(input);
+        async move {
+            let done = work.await?;
+            serde_json::to_string(&done).map(RString::from).map_err(Error::contract)
+        }
+    })
+}
+
+/// The same for a result that crosses as it is.
+pub(crate) fn answer_with<I, T, F>(input: &str, call: impl FnOnce(I) -> F) -> RawFuture<T>
+where
+    I: DeserializeOwned,
+    T: Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    match serde_json::from_str(input) {
+        Ok(input) => begin(|| call(input)),
+        Err(error) => failed(Error::Unsupported(format!("the input of this call: {error}"))),
     }
 }
 

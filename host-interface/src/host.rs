@@ -10,10 +10,11 @@ use abi_stable::std_types::{RArc, RBox, ROption, RStr, RString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::body::Body;
 use crate::caller::{Caller, Denial, Principal};
 use crate::delivery::{Delivered, Delivery};
 use crate::error::Error;
-use crate::future::{RawFuture, begin, failed};
+use crate::future::{RawFuture, answer, answer_with, failed};
 use crate::log::{Level, LogRecord};
 use crate::mail::Mail;
 use crate::names::fact;
@@ -135,15 +136,15 @@ pub trait Host: Send + Sync + 'static {
         Err(Error::Unsupported("this host has no scopes".to_owned()))
     }
 
-    /// Everything that the site keeps about a person, as the text of one JSON object: the host's own part and that of
-    /// each extension with a map of personal data, the calling one included. Who may ask is decided by the
+    /// Everything that the site keeps about a person, as the text of one JSON object in pieces: the host's own part and
+    /// that of each extension with a map of personal data, the calling one included. Who may ask is decided by the
     /// plugin, by the permission of its [map](crate::Privacy). It leaves an entry in the audit trail, with the user who
     /// asks, 0 for nobody.
     fn export_person(
         self: Arc<Self>,
         person: Person,
         by: i64,
-    ) -> impl Future<Output = Result<String, Error>> + Send {
+    ) -> impl Future<Output = Result<Body, Error>> + Send {
         let _ = (person, by);
         async { Err(Error::Unsupported("this host does not copy a person's data".to_owned())) }
     }
@@ -298,14 +299,17 @@ impl HostHandle {
         self.call(name::RECORD, entry).await
     }
 
-    /// Everything that the site keeps about a person, as the text of one JSON object, from the host and all
+    /// Everything that the site keeps about a person, as the text of one JSON object in pieces, from the host and all
     /// extensions with a map of personal data. The plugin has to check before that the caller has the permission
     /// that its [map](crate::Privacy) names. `by` is the user who asks, for the audit trail; 0 for nobody.
     ///
     /// # Errors
-    /// When something could not be read, and [`Error::Unsupported`] when the host knows nothing of it.
-    pub async fn export_person(&self, person: &Person, by: i64) -> Result<String, Error> {
-        self.call(name::EXPORT_PERSON, &Copying { person: Cow::Borrowed(person), by }).await
+    /// When it cannot begin, and [`Error::Unsupported`] when the host knows nothing of it. What cannot be read later is
+    /// an error of the body.
+    pub async fn export_person(&self, person: &Person, by: i64) -> Result<Body, Error> {
+        let input = Copying { person: Cow::Borrowed(person), by };
+        let input = serde_json::to_string(&input).map_err(Error::contract)?;
+        self.0.stream(RStr::from_str(name::EXPORT_PERSON), input.into()).await.into_result()
     }
 
     /// Has the host remove what the site keeps about a person, the calling plugin's part included: the host calls
@@ -491,7 +495,7 @@ impl<H: Host> RawHost for Guarded<H> {
                 let missing = self.host.missing_scope(&scopes, &action, &asset)?;
                 Ok(missing.unwrap_or_default().into())
             }
-            other => Err(Error::Unsupported(format!("the host has no call {other:?}"))),
+            other => Err(unsupported(other)),
         })
     }
 
@@ -502,12 +506,19 @@ impl<H: Host> RawHost for Guarded<H> {
             name::SEND_MAIL => answer(&input, |mail| host.send_mail(mail)),
             name::DELIVER => answer(&input, |delivery| host.deliver(delivery)),
             name::RECORD => answer(&input, |entry| host.record(entry)),
-            name::EXPORT_PERSON => {
-                answer(&input, |Copying { person, by }| host.export_person(person.into_owned(), by))
-            }
             name::ERASE_PERSON => answer(&input, |erasure| host.erase_person(erasure)),
             name::ERASE_AGAIN => answer(&input, |(): ()| host.erase_again()),
-            other => failed(Error::Unsupported(format!("the host has no call {other:?}"))),
+            other => failed(unsupported(other)),
+        }
+    }
+
+    fn stream(&self, name: RStr<'_>, input: RString) -> RawFuture<Body> {
+        let host = Arc::clone(&self.host);
+        match name.as_str() {
+            name::EXPORT_PERSON => answer_with(&input, |Copying { person, by }| {
+                host.export_person(person.into_owned(), by)
+            }),
+            other => failed(unsupported(other)),
         }
     }
 
@@ -532,32 +543,13 @@ impl<H: Host> RawHost for Guarded<H> {
     }
 }
 
+fn unsupported(name: &str) -> Error {
+    Error::Unsupported(format!("the host has no call {name:?}"))
+}
+
 /// The input of a call that answers at once.
 fn read<T: DeserializeOwned>(input: &RStr<'_>) -> Result<T, Error> {
     serde_json::from_str(input.as_str()).map_err(Error::contract)
-}
-
-/// Answers a call whose input and result are JSON. An input that cannot be read is of a later version,
-/// because both sides write it with this crate: the call is not supported then.
-pub(crate) fn answer<I, T, F>(input: &str, call: impl FnOnce(I) -> F) -> RawFuture<RString>
-where
-    I: DeserializeOwned,
-    T: Serialize,
-    F: Future<Output = Result<T, Error>> + Send + 'static,
-{
-    let input = match serde_json::from_str(input) {
-        Ok(input) => input,
-        Err(error) => {
-            return failed(Error::Unsupported(format!("the input of this call: {error}")));
-        }
-    };
-    begin(|| {
-        let work = call(input);
-        async move {
-            let done = work.await?;
-            serde_json::to_string(&done).map(RString::from).map_err(Error::contract)
-        }
-    })
 }
 
 mod raw {
@@ -575,8 +567,10 @@ mod raw {
     use abi_stable::sabi_trait;
     use abi_stable::std_types::{ROption, RStr, RString};
 
+    use crate::body::Body;
     use crate::caller::Caller;
-    use crate::future::RawFuture;
+    use crate::error::Error;
+    use crate::future::{RawFuture, failed};
     use crate::outcome::Outcome;
 
     #[sabi_trait]
@@ -590,5 +584,9 @@ mod raw {
         fn log_enabled(&self, level: u8, target: RStr<'_>) -> bool;
         #[sabi(last_prefix_field)]
         fn log(&self, level: u8, target: RStr<'_>, message: RStr<'_>, fields: RStr<'_>);
+        /// Answers later and in pieces.
+        fn stream(&self, name: RStr<'_>, _input: RString) -> RawFuture<Body> {
+            failed(Error::Unsupported(format!("the host has no call {:?}", name.as_str())))
+        }
     }
 }

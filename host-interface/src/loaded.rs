@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::auth::{Credentials, Verdict};
+use crate::body::Body;
 use crate::command::CommandOutput;
 use crate::description::Description;
 use crate::environment::Environment;
@@ -179,13 +180,15 @@ impl LoadedPlugin {
         self.call(name::JOB, &Named { name: name.to_owned() }).await
     }
 
-    /// Everything that the plugin keeps about a person, as the text of a JSON object by place. To be called only
-    /// for plugins with [`Description::privacy`].
+    /// Everything that the plugin keeps about a person, as the text of a JSON object by place, in pieces. To be called
+    /// only for plugins with [`Description::privacy`].
     ///
     /// # Errors
-    /// When it could not find out, or panicked.
-    pub async fn export_person(&self, person: &Person) -> Result<String, Error> {
-        self.call(name::EXPORT_PERSON, person).await
+    /// When it could not find out, or panicked. What cannot be read later is an error of the body.
+    pub async fn export_person(&self, person: &Person) -> Result<Body, Error> {
+        let input = serde_json::to_string(person).map_err(Error::contract)?;
+        let answer = self.plugin.stream(RStr::from_str(name::EXPORT_PERSON), input.into());
+        answer.await.into_result()
     }
 
     /// Has the plugin remove what it keeps about a person. To be called only for plugins with

@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::auth::{Credentials, Verdict};
+use crate::body::Body;
 use crate::command::CommandOutput;
 use crate::description::Description;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::Event;
-use crate::future::{RawFuture, begin, failed};
-use crate::host::{HostHandle, answer};
+use crate::future::{RawFuture, answer, answer_with, begin, failed};
+use crate::host::HostHandle;
 use crate::metric::Metric;
 use crate::names::plugin as name;
 use crate::outcome::Outcome;
@@ -175,11 +176,12 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 
     /// Everything that the plugin keeps about a person, as the text of a JSON object: a member for each place
-    /// that has something. Called only for plugins with [`Description::privacy`].
+    /// that has something. Its pieces are taken as fast as whoever asks for it reads them. Called only for plugins with
+    /// [`Description::privacy`].
     fn export_person(
         self: Arc<Self>,
         person: Person,
-    ) -> impl Future<Output = Result<String, Error>> + Send {
+    ) -> impl Future<Output = Result<Body, Error>> + Send {
         let _ = person;
         async { Err(Error::Contract("there is no map of personal data".to_owned())) }
     }
@@ -318,7 +320,6 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
             }
             name::EVENT => answer(input, |event| plugin.event(event)),
             name::JOB => answer(input, |Named { name }| plugin.job(name)),
-            name::EXPORT_PERSON => answer(input, |person| plugin.export_person(person)),
             name::ERASE_PERSON => answer(input, |erasure| plugin.erase_person(erasure)),
             name::SHUTDOWN => answer(input, |_: Nothing| async move {
                 plugin.shutdown().await;
@@ -335,6 +336,14 @@ impl<P: Plugin> RawPlugin for Guarded<P> {
                 let answer = Arc::clone(&self.plugin).handle(request);
                 async move { Ok(answer.await) }
             }),
+        }
+    }
+
+    fn stream(&self, name: RStr<'_>, input: RString) -> RawFuture<Body> {
+        let plugin = Arc::clone(&self.plugin);
+        match name.as_str() {
+            name::EXPORT_PERSON => answer_with(&input, |person| plugin.export_person(person)),
+            other => failed(unsupported(other)),
         }
     }
 }
@@ -358,7 +367,9 @@ mod raw {
     use abi_stable::sabi_trait;
     use abi_stable::std_types::{RStr, RString};
 
-    use crate::future::RawFuture;
+    use crate::body::Body;
+    use crate::error::Error;
+    use crate::future::{RawFuture, failed};
     use crate::outcome::Outcome;
     use crate::request::RequestObject;
     use crate::response::Response;
@@ -371,5 +382,9 @@ mod raw {
         fn call(&self, name: RStr<'_>, input: RString) -> RawFuture<RString>;
         #[sabi(last_prefix_field)]
         fn handle(&self, request: RequestObject) -> RawFuture<Response>;
+        /// Answers later and in pieces.
+        fn stream(&self, name: RStr<'_>, _input: RString) -> RawFuture<Body> {
+            failed(Error::Unsupported(format!("the plugin has no call {:?}", name.as_str())))
+        }
     }
 }

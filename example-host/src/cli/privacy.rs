@@ -1,7 +1,10 @@
 //! The commands about a person's data: a copy as one document, and its removal as a list of counts. What belongs to a
 //! person, and who may be erased, is decided in `site`.
 
+use std::pin::pin;
+
 use clap::{ArgGroup, Args, Subcommand};
+use futures_util::TryStreamExt;
 use host_interface::{Erasure, Person};
 use serde::Serialize;
 
@@ -9,7 +12,7 @@ use crate::site::Site;
 use crate::site::operations::persons as operations;
 
 use super::listing::{Form, Row};
-use super::terminal::{Failure, print, read_line};
+use super::terminal::{Failure, read_line, write};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PrivacyCommand {
@@ -83,7 +86,13 @@ pub(super) async fn run(site: &Site, command: PrivacyCommand) -> Result<(), Fail
     match command {
         PrivacyCommand::Export(whom) => {
             let person = person(site, whom).await?;
-            print([site.export_person(&person).await?])
+            let mut copy = pin!(site.export_person(&person).await?);
+            while let Some(piece) = copy.try_next().await? {
+                if !write(&piece)? {
+                    return Ok(());
+                }
+            }
+            write(b"\n").map(drop)
         }
         PrivacyCommand::Erase(args) => erase(site, args).await,
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use host_interface::{ErasedEverywhere, Erasure, Error, Person};
+use host_interface::{Body, ErasedEverywhere, Erasure, Error, Person};
 
 /// A site, as far as it answers its plugins about persons.
 pub(crate) trait Persons: Send + Sync {
@@ -14,7 +14,7 @@ pub(crate) trait Persons: Send + Sync {
         extension: String,
         person: Person,
         by: i64,
-    ) -> BoxFuture<'static, Result<String, Error>>;
+    ) -> BoxFuture<'static, Result<Body, Error>>;
 
     /// Removes what the site keeps about a person, for an extension.
     fn erase(

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use host_interface::{
-    Caller, Delivered, Delivery, ErasedEverywhere, Erasure, Error, Host, Level, LogRecord, Mail,
-    Person, TrailEntry, User, UserQuery, capability,
+    Body, Caller, Delivered, Delivery, ErasedEverywhere, Erasure, Error, Host, Level, LogRecord,
+    Mail, Person, TrailEntry, User, UserQuery, capability,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -221,7 +221,7 @@ impl Host for Services {
         .await
     }
 
-    async fn export_person(self: Arc<Self>, person: Person, by: i64) -> Result<String, Error> {
+    async fn export_person(self: Arc<Self>, person: Person, by: i64) -> Result<Body, Error> {
         let (site, extension) = self.persons()?;
         self.run(site.export(extension, person, by)).await
     }

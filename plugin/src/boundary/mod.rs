@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    CommandOutput, Description, Environment, Erased, Erasure, Event, HostHandle, Method, Metric,
-    PanelContent, Person, Plugin, ProgressHandle, Request, Response, Subject,
+    Body, CommandOutput, Description, Environment, Erased, Erasure, Event, HostHandle, Method,
+    Metric, PanelContent, Person, Plugin, ProgressHandle, Request, Response, Subject,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -156,10 +156,7 @@ impl Plugin for ShopPlugin {
         .await
     }
 
-    async fn export_person(
-        self: Arc<Self>,
-        person: Person,
-    ) -> Result<String, host_interface::Error> {
+    async fn export_person(self: Arc<Self>, person: Person) -> Result<Body, host_interface::Error> {
         self.run(|app| async move { privacy::export(&app.shop, &person).await }).await
     }
 

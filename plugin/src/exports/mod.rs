@@ -1,10 +1,9 @@
 //! Exports: all records of a type as one stream, from one snapshot and at constant memory. Knows nothing of
 //! routes, and of who may read what.
 
-use futures_util::{StreamExt, stream};
-use host_interface::{Body, Response};
+use futures_util::StreamExt;
+use host_interface::Response;
 use serde_json::json;
-use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, TryAcquireError};
 
 use crate::changes::Snapshot;
@@ -14,15 +13,11 @@ use crate::model::question::Page;
 use crate::model::table::{Column, Parts};
 use crate::model::value::{Kind, Value};
 use crate::service::call::Call;
+use crate::service::pieces::{PIECE, Pieces, produced};
 use crate::sql;
 use crate::store::Transaction;
 use crate::wire::exporting::Export;
 use crate::wire::table::{ABOUT, PartsWriter, TableWriter};
-
-/// The size of a piece of the stream, in bytes.
-const PIECE: usize = 64 * 1024;
-/// How many pieces may be ready before the client has taken them.
-const AHEAD: usize = 2;
 
 /// Answers with all records that an export asks for. What follows the answer's head is read while it is sent.
 pub(crate) async fn export(call: &Call<'_>, asked: Export) -> Result<Response, Error> {
@@ -40,25 +35,21 @@ pub(crate) async fn export(call: &Call<'_>, asked: Export) -> Result<Response, E
     table.begin(&json!({ABOUT: {"type": kind, "cursor": cursor, "as_of": as_of}}))?;
     let format = asked.form.format;
     let name = format!("{kind}-{}.{}", &as_of[..as_of.len().min(10)], format.extension());
-    let (pieces, mut taken) = channel(AHEAD);
     let Export { columns, parts, .. } = asked;
-    let reading = Reading { transaction, page, columns, parts, table, pieces, _place: place };
+    let read = |pieces| {
+        let reading = Reading { transaction, page, columns, parts, table, pieces, _place: place };
+        reading.run()
+    };
     let id = call.request.id().to_owned();
-    tokio::spawn(async move {
-        let pieces = reading.pieces.clone();
-        if let Err(error) = reading.run().await {
-            tracing::error!(request_id = id, causes = chain(&error), "an export failed");
-            // The client sees that the answer broke off.
-            drop(pieces.send(Err(host_interface::Error::failed(error))).await);
-        }
-    });
-    let body = stream::poll_fn(move |context| taken.poll_recv(context)).boxed();
+    let failed = move |error: &Error| {
+        tracing::error!(request_id = id, causes = chain(error), "an export failed");
+    };
     Ok(Response::new(200)
         .with_header("content-type", format.media_type())
         .with_header("content-disposition", format!("attachment; filename=\"{name}\""))
         .with_header("cache-control", "private, no-store")
         .with_header("export-cursor", cursor)
-        .with_stream(Body::new(body)))
+        .with_stream(produced(read, failed)))
 }
 
 /// The reading of an export.
@@ -68,7 +59,7 @@ struct Reading {
     columns: Vec<Column>,
     parts: Option<Parts>,
     table: TableWriter,
-    pieces: Sender<Result<Vec<u8>, host_interface::Error>>,
+    pieces: Pieces,
     _place: OwnedSemaphorePermit,
 }
 
@@ -89,8 +80,7 @@ impl Reading {
             if let Some(record) = complete {
                 self.table.row(&record)?;
             }
-            if self.table.size() >= PIECE && self.pieces.send(Ok(self.table.take())).await.is_err()
-            {
+            if self.table.size() >= PIECE && !self.pieces.send(self.table.take()).await {
                 return Ok(());
             }
         }
@@ -99,7 +89,7 @@ impl Reading {
             self.table.row(&last)?;
         }
         self.transaction.end();
-        drop(self.pieces.send(Ok(self.table.take())).await);
+        self.pieces.send(self.table.take()).await;
         Ok(())
     }
 }

@@ -39,32 +39,53 @@ pub struct Retained {
     pub records: u64,
 }
 
-/// Removes what the site keeps no longer, with an entry in the audit trail if there was anything; or counts it, and
-/// changes nothing.
+/// Removes what the site keeps no longer; or counts it, and changes nothing. If there is anything, the audit trail has an
+/// entry before it is removed, and another one of what was removed, also if that failed half-way.
 pub async fn retain(shop: &Shop, dry_run: bool) -> Result<Vec<Retained>, Error> {
     let parameters = shop.parameters.current()?;
-    let mut retained = Vec::new();
+    let (mut groups, mut retained) = (Vec::new(), Vec::new());
     // What was promised for a day comes before what the site wishes.
     for group in [Group::Due, Group::Closed, Group::Other, Group::Customers] {
-        let records = match group.over(&parameters, shop).await? {
+        let over = group.over(&parameters, shop).await?;
+        let records = match &over {
+            Some(over) => over.count(shop).await?,
             None => 0,
-            Some(over) if dry_run => over.count(shop).await?,
-            Some(over) => over.remove(shop).await?,
         };
         retained.push(Retained { group, months: group.months(&parameters), records });
+        groups.push(over);
     }
-    if !dry_run && retained.iter().any(|of| of.records > 0) {
-        shop.feed.written();
-        let counts = retained.iter().map(|of| format!("{}: {}", of.group.title(), of.records));
-        let details = counts.collect::<Vec<_>>().join(", ");
-        let entry = TrailEntry::new("privacy.retain", "orders", "").details(details);
-        match shop.host.record(&entry).await {
-            // A host without a trail.
-            Err(host_interface::Error::Unsupported(_)) => {}
-            done => done?,
+    if dry_run || retained.iter().all(|of| of.records == 0) {
+        return Ok(retained);
+    }
+    note("to be removed: ", &retained, "", shop).await?;
+    for of in &mut retained {
+        of.records = 0;
+    }
+    let removed = async {
+        for (over, of) in groups.iter().zip(&mut retained) {
+            if let Some(over) = over {
+                over.remove(&mut of.records, shop).await?;
+            }
         }
+        Ok(())
+    };
+    let removed: Result<(), Error> = removed.await;
+    shop.feed.written();
+    let end = if removed.is_err() { "; the rest could not be removed" } else { "" };
+    let noted = note("", &retained, end, shop).await;
+    removed.and(noted).map(|()| retained)
+}
+
+/// Adds an entry with these numbers to the audit trail.
+async fn note(before: &str, retained: &[Retained], after: &str, shop: &Shop) -> Result<(), Error> {
+    let counts = retained.iter().map(|of| format!("{}: {}", of.group.title(), of.records));
+    let details = format!("{before}{}{after}", counts.collect::<Vec<_>>().join(", "));
+    let entry = TrailEntry::new("privacy.retain", "orders", "").details(details);
+    match shop.host.record(&entry).await {
+        // A host without a trail.
+        Err(host_interface::Error::Unsupported(_)) => Ok(()),
+        done => Ok(done?),
     }
-    Ok(retained)
 }
 
 impl Group {
@@ -132,14 +153,13 @@ impl Over {
         Ok(counted.first().map_or(0, |row| row.count).unsigned_abs())
     }
 
-    /// Removes what is personal in them. Returns their number.
-    async fn remove(&self, shop: &Shop) -> Result<u64, Error> {
-        let (mut count, mut from) = (0, 0);
+    /// Removes what is personal in them, and adds up how many are done.
+    async fn remove(&self, done: &mut u64, shop: &Shop) -> Result<(), Error> {
+        let mut from = 0;
         loop {
             let persons = self.some(from, shop).await?;
-            let Some(last) = persons.iter().flatten().max() else { return Ok(count) };
+            let Some(last) = persons.iter().flatten().max() else { return Ok(()) };
             from = *last;
-            count += persons.iter().map(|keys| keys.len() as u64).sum::<u64>();
             store::retry(|| async {
                 let mut erasing = Erasing::begin(shop).await?;
                 erasing.forget_at_once().await?;
@@ -154,6 +174,7 @@ impl Over {
                 erasing.commit().await
             })
             .await?;
+            *done += persons.iter().map(|keys| keys.len() as u64).sum::<u64>();
         }
     }
 

@@ -1,9 +1,8 @@
 //! The routes that copy and erase a person's data. The host does it for the whole site, and calls the store for its
 //! part; a host that does not know of it gets the part of the store alone.
 
-use host_interface::{ErasedEverywhere, Erasure, Method, Person, Response};
+use host_interface::{Body, ErasedEverywhere, Erasure, Method, Person, Response};
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Handle, email, flag, text, user};
@@ -11,6 +10,7 @@ use crate::model::resource::{Permissions, Resource};
 use crate::privacy::{self, ACTION};
 use crate::service::call::{Call, NAME};
 use crate::service::hooks::{Answer, Service, Special};
+use crate::service::pieces::joined;
 use crate::service::write::Write;
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::{answer, document};
@@ -92,14 +92,15 @@ async fn export(call: &Call<'_>) -> Result<Response, Error> {
         Err(host_interface::Error::Unsupported(_)) => {
             let own = privacy::export(call.shop, &person).await?;
             let person = serde_json::to_string(&person)?;
-            format!("{{\"person\":{person},\"parts\":{{\"{NAME}\":{own}}},\"unknown\":[]}}")
+            let before = format!("{{\"person\":{person},\"parts\":{{\"{NAME}\":");
+            joined([Body::whole(before), own, Body::whole("},\"unknown\":[]}")])
         }
         everything => everything.map_err(refused)?,
     };
-    let everything = RawValue::from_string(everything)?;
     // The answer is not stored under a key: it would be one more copy.
-    let body = document::given(PRIVACY.kind, EXPORT, &everything, call.request.path())?;
-    Ok(answer::document(200, body))
+    let (before, after) = document::around(PRIVACY.kind, EXPORT, call.request.path())?;
+    let body = joined([Body::whole(before), everything, Body::whole(after)]);
+    Ok(answer::document(200, Vec::new()).with_stream(body))
 }
 
 /// `POST /privacy/erase`

@@ -11,6 +11,7 @@ pub mod key_queue;
 pub mod notification;
 pub mod once;
 pub mod outbox;
+pub mod pieces;
 mod references;
 pub mod settings;
 mod template;

@@ -238,7 +238,9 @@ impl Plan {
             self.removed.entry(event.kind).or_default().push(event.record);
         }
         let Fate::Sent(attempt) = fate else { return };
-        self.attempts.push(attempt.row(webhook, event));
+        // A webhook that is disabled tries nothing until somebody enables it.
+        let next = attempt.due.filter(|_| self.disabled.is_none());
+        self.attempts.push(attempt.row(webhook, event, next));
         if attempt.is_accepted() {
             self.counts.delivered += 1;
             self.success = self.success.max(Some(attempt.ended));

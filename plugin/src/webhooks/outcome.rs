@@ -102,11 +102,11 @@ impl Attempt {
 
     /// The row of a test, which is not tried again.
     pub(super) fn row_of_test(&self, webhook: i64) -> [Value; 10] {
-        Self { due: None, ..self.clone() }.row(webhook, &Event::test())
+        self.row(webhook, &Event::test(), None)
     }
 
-    /// The row of the attempt.
-    pub(super) fn row(&self, webhook: i64, event: &Event) -> [Value; 10] {
+    /// The row of the attempt, after which the event is tried again at this moment.
+    pub(super) fn row(&self, webhook: i64, event: &Event, next: Option<i64>) -> [Value; 10] {
         let (kind, record) = match event.about() {
             Some((kind, record)) => (kind, Value::Int(record)),
             None => ("", Value::Null),
@@ -123,7 +123,7 @@ impl Attempt {
             Value::Int(self.duration_ms),
             self.error.map_or(Value::Null, text),
             Value::Moment(moment_at(self.begun)),
-            self.due.map_or(Value::Null, |at| Value::Moment(moment_at(at))),
+            next.map_or(Value::Null, |at| Value::Moment(moment_at(at))),
         ]
     }
 }

@@ -187,6 +187,17 @@ pub fn given(kind: &str, id: &str, attributes: &RawValue, own: &str) -> Result<V
     write(&Document { links: Own { own }, data }, 512 + attributes.get().len(), usize::MAX)
 }
 
+/// What precedes and what follows the attributes in such a document, for attributes that are written while they are sent.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn around(kind: &str, id: &str, own: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let mut before = given(kind, id, RawValue::NULL, own)?;
+    let after = b"}}".to_vec();
+    before.truncate(before.len().saturating_sub(RawValue::NULL.get().len() + after.len()));
+    Ok((before, after))
+}
+
 /// A record without a table: its id, and a cell for each of its fields.
 pub type Row<'a> = (String, Vec<Cell<'a>>);
 
@@ -252,6 +263,14 @@ pub fn attributes(
         attributes.insert(field.name.to_owned(), value);
     }
     Ok(attributes)
+}
+
+/// Appends the same attributes as the text of a JSON object.
+///
+/// # Errors
+/// When a cell cannot be written as its field's kind.
+pub fn append(fields: &[Field], cells: &[Cell<'_>], text: &mut Vec<u8>) -> Result<(), Error> {
+    Ok(serde_json::to_writer(text, &Cells { fields, cells, only: None })?)
 }
 
 /// The text of a resource object with all fields, which is no document of its own.

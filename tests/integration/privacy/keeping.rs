@@ -34,7 +34,7 @@ async fn names_and_addresses_of_orders_stay_until_the_day() {
         let name = column.strip_prefix("shop_orders.").map(|name| name.trim_end_matches("_fold"));
         assert!(name.is_some_and(|name| KEPT.contains(&name)), "{column} is kept");
     }
-    let copy = privacy::export(shop, &Person::of_email(EMAIL)).await.unwrap();
+    let copy = privacy::export(shop, &Person::of_email(EMAIL)).await.unwrap().text().await.unwrap();
     assert!(
         copy.contains("marker-billing-last-name"),
         "what is kept is still the person's: {copy}"

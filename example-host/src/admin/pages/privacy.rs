@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
+use futures_util::TryStreamExt;
 use host_interface::{ErasedEverywhere, Erasure, Person, with_separators};
 
 use crate::admin::catalogue::Catalogue;
@@ -107,8 +108,9 @@ pub(crate) async fn export(visit: Visit) -> Result<Outcome, Problem> {
     let site = visit.site.shown();
     let copied = async { site.copy_person(&asked.person(&site).await?).await };
     match copied.await.map_err(refusal) {
-        Ok((document, recorded)) => {
-            let view = View::file("application/json", "person.json", Body::from(document));
+        Ok((copy, recorded)) => {
+            let copy = Body::from_stream(copy.map_ok(Bytes::from_owner));
+            let view = View::file("application/json", "person.json", copy);
             Ok(Outcome::Shown { recorded, view })
         }
         Err(why) => again(&visit, &asked, why?).await,

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use futures_util::TryStreamExt;
 use futures_util::future::BoxFuture;
-use host_interface::{ErasedEverywhere, Erasure, Error, Person};
+use host_interface::{Body, ErasedEverywhere, Erasure, Error, Person};
 
 use crate::base::error::Error as SiteError;
 use crate::base::text::{fold, one_line};
@@ -19,11 +20,12 @@ impl Persons for Inner {
         extension: String,
         person: Person,
         by: i64,
-    ) -> BoxFuture<'static, Result<String, Error>> {
+    ) -> BoxFuture<'static, Result<Body, Error>> {
         Box::pin(async move {
             let site = acting(self, &extension, "export a person", by, None).await;
-            let done = async { site?.export_person(&person).await }.await;
-            done.map_err(|error| answered(&extension, error))
+            let copy = async { site?.copy_person(&person).await }.await;
+            let (copy, _) = copy.map_err(|error| answered(&extension, error))?;
+            Ok(Body::new(copy.map_err(move |error| answered(&extension, error))))
         })
     }
 

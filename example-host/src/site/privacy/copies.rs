@@ -1,15 +1,16 @@
 //! A copy of everything that the site keeps about a person, as one JSON document. The parts of extensions are passed on
-//! as they are.
+//! as they are, piece by piece.
 
 use std::collections::BTreeMap;
 
-use host_interface::Person;
+use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
+use host_interface::{Chunk, LoadedPlugin, Person};
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::base::error::Error;
-use crate::base::{moment, text};
+use crate::base::moment;
+use crate::base::text::now;
 use crate::identity::{persons, tokens};
 use crate::site::Site;
 use crate::site::operations::Recorded;
@@ -19,52 +20,44 @@ use crate::watch::audit;
 use super::found::Found;
 use super::places::HOST;
 
-#[derive(Serialize)]
-struct Document {
-    person: Person,
-    exported_at: String,
-    /// By extension, that of the host under its own name.
-    parts: BTreeMap<String, Box<RawValue>>,
-    /// The extensions that may keep something else.
-    unknown: Vec<String>,
-}
+/// The copy of a person on its way, in pieces.
+pub(crate) type Copy = BoxStream<'static, Result<Chunk, Error>>;
 
 impl Site {
-    /// Everything that the site keeps about a person, as the text of a JSON object: the host's own part, and that of each
-    /// extension with a map of personal data.
+    /// Everything that the site keeps about a person, as the text of a JSON object in pieces: the host's own part, and
+    /// that of each extension with a map of personal data.
     ///
     /// # Errors
     /// When nobody is named, the address and the user do not belong together, or an extension or the database fails.
-    pub async fn export_person(&self, person: &Person) -> Result<String, Error> {
-        self.copy_person(person).await.map(|(document, _)| document)
+    pub async fn export_person(
+        &self,
+        person: &Person,
+    ) -> Result<impl Stream<Item = Result<Chunk, Error>> + Send + use<>, Error> {
+        self.copy_person(person).await.map(|(copy, _)| copy)
     }
 
-    /// Copies what is kept of a person, and returns the proof that it was recorded.
-    pub(crate) async fn copy_person(&self, person: &Person) -> Result<(String, Recorded), Error> {
+    /// Copies what is kept of a person, and returns the proof that it was recorded. Extensions have begun by then, and
+    /// read the rest while the copy is taken; an error is its end.
+    pub(crate) async fn copy_person(&self, person: &Person) -> Result<(Copy, Recorded), Error> {
         let found = self.find_person(person).await?;
         let mut parts = BTreeMap::new();
         for (of, _, plugin) in self.mapped() {
-            let text = plugin.export_person(&found.person).await;
-            let part = text.and_then(|text| {
-                let part = RawValue::from_string(text).map_err(host_interface::Error::contract)?;
-                let is_object = part.get().starts_with('{');
-                let other = || host_interface::Error::contract("a person's data is no JSON object");
-                if is_object { Ok(part) } else { Err(other()) }
-            });
-            let part = part.map_err(|source| failed(&of.name, "export_person", source))?;
-            parts.insert(of.name.clone(), part);
+            parts.insert(of.name.clone(), begin(&of.name, plugin, &found.person).await?);
         }
-        let own = to_raw_value(&self.own_part(&found).await?).map_err(unwritable)?;
-        parts.insert(HOST.to_owned(), own);
-        let document = Document {
-            person: found.person.clone(),
-            exported_at: moment::show(text::now()),
-            parts,
-            unknown: self.unmapped().await?,
-        };
-        let document = serde_json::to_string(&document).map_err(unwritable)?;
+        let own = serde_json::to_vec(&self.own_part(&found).await?).map_err(unwritable)?;
+        parts.insert(HOST.to_owned(), piece(own));
+        let unknown = text(&self.unmapped().await?)?;
         let recorded = operations::exported(self, &found.whom).await?;
-        Ok((document, recorded))
+        let (person, exported_at) = (text(&found.person)?, text(&moment::show(now()))?);
+        let head = format!("{{\"person\":{person},\"exported_at\":{exported_at},\"parts\":{{");
+        let mut pieces = vec![piece(head)];
+        for (position, (name, part)) in parts.into_iter().enumerate() {
+            let comma = if position > 0 { "," } else { "" };
+            pieces.push(piece(format!("{comma}{}:", text(&name)?)));
+            pieces.push(part);
+        }
+        pieces.push(piece(format!("}},\"unknown\":{unknown}}}")));
+        Ok((stream::iter(pieces).flatten().boxed(), recorded))
     }
 
     /// What the host itself keeps: a member for each place that has something.
@@ -101,6 +94,27 @@ impl Site {
         }
         Ok(part)
     }
+}
+
+/// Has an extension begin its part, whose first piece is awaited, so that most failures come before the copy is sent.
+async fn begin(extension: &str, plugin: &LoadedPlugin, person: &Person) -> Result<Copy, Error> {
+    let failed = |source| failed(extension, "export_person", source);
+    let mut part = plugin.export_person(person).await.map_err(failed)?;
+    let first = part.next().await.unwrap_or_else(|| Ok(Chunk::empty())).map_err(failed)?;
+    if !first.starts_with(b"{") {
+        return Err(failed(host_interface::Error::contract("a person's data is no JSON object")));
+    }
+    let extension = extension.to_owned();
+    let rest = part.map_err(move |source| self::failed(&extension, "export_person", source));
+    Ok(stream::iter([Ok(first)]).chain(rest).boxed())
+}
+
+fn piece(text: impl Into<Chunk>) -> Copy {
+    stream::iter([Ok(text.into())]).boxed()
+}
+
+fn text(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(unwritable)
 }
 
 /// The error of an extension that could not do its part. What it refuses is for the person who asks.
