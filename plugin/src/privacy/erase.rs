@@ -64,7 +64,7 @@ impl Run<'_> {
         erased.open.clone_from(&orders.open);
         let is_undone = self.erasure.dry_run || erased.is_refused(self.erasure);
         if !is_undone {
-            erasing.forget_at_once().await?;
+            erasing.forget_texts(orders.keys.len() + orders.kept.len()).await?;
         }
         let newer = self.known.contents(&orders, seen, self.shop, &mut erasing.transaction).await?;
         let mut vouchers = Vec::new();

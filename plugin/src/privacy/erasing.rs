@@ -11,31 +11,64 @@ use crate::service::call::Shop;
 use crate::sql::privacy::{self, NOBODY};
 use crate::store::Transaction;
 
+/// From how many orders on it is worth counting all of them.
+const MANY: usize = 500;
+/// How many orders an index of texts is written anew with, in the time in which it forgets one at once.
+const WRITTEN_FOR_ONE: u64 = 100;
+
 /// A transaction that removes what is personal. Nothing changes unless it is committed.
 pub(super) struct Erasing<'a> {
     shop: &'a Shop,
     pub(super) transaction: Transaction,
-    /// Whether indexes of texts remove at once what is deleted from them.
-    forgets: bool,
+    /// The indexes of texts that remove at once what is deleted from them.
+    forgetting: Vec<&'static str>,
+    /// The index of texts that is written anew at the end.
+    outdated: Option<&'static str>,
 }
 
 impl<'a> Erasing<'a> {
     pub(super) async fn begin(shop: &'a Shop) -> Result<Self, Error> {
-        Ok(Self { shop, transaction: shop.store.begin().await?, forgets: false })
+        Ok(Self {
+            shop,
+            transaction: shop.store.begin().await?,
+            forgetting: Vec::new(),
+            outdated: None,
+        })
     }
 
     pub(super) async fn commit(mut self) -> Result<(), Error> {
-        if self.forgets {
-            self.forget_texts(false).await?;
+        if let Some(index) = self.outdated {
+            self.transaction.execute(privacy::write_anew(index)).await?;
+        }
+        for index in std::mem::take(&mut self.forgetting) {
+            self.transaction.execute(privacy::forget_at_once(index, false)).await?;
         }
         self.transaction.commit().await
     }
 
-    /// Has indexes of texts remove at once what is deleted from them, where they would keep it for a while. It takes
-    /// a millisecond for each order, which nothing needs that is not committed.
-    pub(super) async fn forget_at_once(&mut self) -> Result<(), Error> {
-        self.forgets = true;
-        self.forget_texts(true).await
+    /// Has indexes of texts contain nothing at the end of what is deleted from them, where they would keep it for a
+    /// while. Nothing needs that if it is not committed. An index can forget each order at once, or be written anew:
+    /// what takes less time depends on how many of all orders these are.
+    pub(super) async fn forget_texts(&mut self, orders: usize) -> Result<(), Error> {
+        let Some([of_orders, of_addresses]) = privacy::keeping_indexes(self.transaction.dialect())
+        else {
+            return Ok(());
+        };
+        self.forgetting.push(of_addresses);
+        if orders >= MANY && self.count_orders().await? <= orders as u64 * WRITTEN_FOR_ONE {
+            self.outdated = Some(of_orders);
+        } else {
+            self.forgetting.push(of_orders);
+        }
+        for index in &self.forgetting {
+            self.transaction.execute(privacy::forget_at_once(index, true)).await?;
+        }
+        Ok(())
+    }
+
+    async fn count_orders(&mut self) -> Result<u64, Error> {
+        let counted = self.transaction.rows(privacy::count_orders()).await?;
+        Ok(counted.first().map_or(0, |row| row.count).unsigned_abs())
     }
 
     /// Gives the rows with these keys in a column these values. Returns how many had others.
@@ -95,13 +128,6 @@ impl<'a> Erasing<'a> {
             self.transaction.execute(forget).await?;
         }
         Ok(changed)
-    }
-
-    async fn forget_texts(&mut self, at_once: bool) -> Result<(), Error> {
-        for statement in privacy::forget_texts(at_once, self.transaction.dialect()) {
-            self.transaction.execute(statement).await?;
-        }
-        Ok(())
     }
 }
 

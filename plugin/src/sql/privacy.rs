@@ -249,17 +249,27 @@ pub fn feed_began() -> Statement {
 /// How many rows one step is about, for which other writers wait.
 const MOST: i64 = 200;
 
-/// Makes the indexes of texts remove what is deleted from them at once, or leave that to later merges, on an engine
-/// that keeps such tables: until a merge, they have the text of a record that was changed.
-pub fn forget_texts(at_once: bool, dialect: &Dialect) -> Vec<Statement> {
-    if !dialect.keeps_deleted_texts {
-        return Vec::new();
-    }
-    let set = |table: &str| {
-        let text = format!("INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', ?)");
-        Statement { text, binds: vec![Value::Int(at_once.into())] }
-    };
-    [ORDER_SEARCH, ADDRESS_SEARCH].map(set).to_vec()
+/// The indexes of the texts of orders and of addresses, on an engine where such an index keeps for a while what is
+/// deleted from it.
+pub fn keeping_indexes(dialect: &Dialect) -> Option<[&'static str; 2]> {
+    dialect.keeps_deleted_texts.then_some([ORDER_SEARCH, ADDRESS_SEARCH])
+}
+
+/// Makes an index of texts remove at once what is deleted from it, or leave that to later merges again.
+pub fn forget_at_once(index: &str, at_once: bool) -> Statement {
+    let text = format!("INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', ?)");
+    Statement { text, binds: vec![Value::Int(at_once.into())] }
+}
+
+/// Writes an index of texts anew, without what was deleted from it.
+pub fn write_anew(index: &str) -> Statement {
+    let text = format!("INSERT INTO {index} ({index}) VALUES ('optimize')");
+    Statement { text, binds: Vec::new() }
+}
+
+/// The number of orders.
+pub fn count_orders() -> Rows<Count> {
+    Rows::select("FROM shop_orders", Vec::new())
 }
 
 impl Builder<'_> {

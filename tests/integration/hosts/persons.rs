@@ -363,6 +363,27 @@ async fn an_erasure_needs_a_reason_that_does_not_name_the_person() {
 }
 
 #[tokio::test]
+async fn a_copy_that_an_extension_breaks_off_does_not_look_like_a_whole_one() {
+    let place = place();
+    add_person(&place, "Manager").await;
+    std::fs::write(place.data("failing"), "").unwrap();
+    let copied = place.call("privacy export").word("--email").word(EMAIL).finish().await;
+    copied.exits(1);
+    let why = "contacts: export_person failed: the list of contacts is locked";
+    assert!(copied.err().contains(why), "{}", copied.err());
+    assert!(serde_json::from_str::<Value>(&copied.out()).is_err(), "{}", copied.out());
+
+    let ann = place.user("ann", "Super Users").await;
+    let served = place.serve().await;
+    let request = served.ask("POST", &format!("{CONTACTS}/export"), &ann);
+    let whole = json!({"email": EMAIL}).to_string();
+    let refused = Answer::to(request.header("content-type", MEDIA_TYPE).body(whole)).await;
+    let why = "the person's data could not be copied or erased; the host's log has the reason";
+    assert!(refused.expect(500).json().as_str().is_some_and(|text| text.contains(why)));
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn an_interrupted_erasure_is_completed_by_its_repetition() {
     let place = place();
     add_person(&place, "Manager").await;

@@ -1,5 +1,6 @@
 //! A person's data: where it is, its copy, and its removal.
 
+mod copying;
 mod erasing;
 mod keeping;
 mod killing;
