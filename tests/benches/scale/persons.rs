@@ -1,5 +1,5 @@
 //! A person with many orders in a large store: the copy of their data, and what an erasure costs. The erasure is a dry
-//! run, which does everything and is rolled back, so that the store stays as it is.
+//! run, which does everything but write the indexes of texts anew, and is rolled back, so that the store stays as it is.
 
 use serde_json::json;
 

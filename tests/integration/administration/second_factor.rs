@@ -479,6 +479,37 @@ async fn a_command_removes_the_second_factor_and_lists_show_it() {
 }
 
 #[tokio::test]
+async fn a_mail_tells_the_user_of_each_change_of_a_second_factor() {
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    let served = place.serve().await;
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    let (_, codes) = turn_on(&mut ann).await;
+    let mut other = Visitor::of(&served.url(""));
+    enter_password(&mut other, "ann").await;
+    assert_eq!(enter(&mut other, &codes[0]).await.status, 303);
+    ann.get("/account/second-factor").await;
+    assert_eq!(ann.post("/account/second-factor/codes", &[]).await.status, 200);
+    place.run("user second-factor remove ann").await;
+    for subject in [
+        "Your second factor is on",
+        "One of your recovery codes was used",
+        "You have new recovery codes",
+        "Your second factor was removed",
+    ] {
+        eventually(subject, async || {
+            let mails = std::fs::read_dir(place.data("mail")).ok()?;
+            let texts = mails.map(|mail| std::fs::read_to_string(mail.unwrap().path()).unwrap());
+            let mut told = texts.filter(|text| text.contains("ann@example.com"));
+            told.any(|text| text.contains(&format!("Subject: {subject}\r\n"))).then_some(())
+        })
+        .await;
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn a_second_factor_moves_with_its_site_and_needs_the_key_of_secrets() {
     let place = Place::of_the_store();
     place.add_administrator("ann", PASSWORD).await;
