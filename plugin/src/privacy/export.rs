@@ -39,7 +39,7 @@ pub async fn export(shop: &Arc<Shop>, person: &Person) -> Result<Body, Error> {
     let (contents, _) = known.contents(&orders, &[], shop, &mut reading).await?;
     let shop = Arc::clone(shop);
     let copy = |pieces| {
-        let copy = Copy {
+        let copy = PersonCopy {
             shop,
             known,
             orders,
@@ -58,7 +58,7 @@ pub async fn export(shop: &Arc<Shop>, person: &Person) -> Result<Body, Error> {
 }
 
 /// A copy that is being written.
-struct Copy {
+struct PersonCopy {
     shop: Arc<Shop>,
     known: Known,
     orders: Orders,
@@ -70,7 +70,7 @@ struct Copy {
     _place: OwnedSemaphorePermit,
 }
 
-impl Copy {
+impl PersonCopy {
     /// Writes all places, until the client has them or has left.
     async fn run(mut self) -> Result<(), Error> {
         self.text.push(b'{');

@@ -21,7 +21,7 @@ use super::found::Found;
 use super::places::HOST;
 
 /// The copy of a person on its way, in pieces.
-pub(crate) type Copy = BoxStream<'static, Result<Chunk, Error>>;
+pub(crate) type PersonCopy = BoxStream<'static, Result<Chunk, Error>>;
 
 impl Site {
     /// Everything that the site keeps about a person, as the text of a JSON object in pieces: the host's own part, and
@@ -38,7 +38,10 @@ impl Site {
 
     /// Copies what is kept of a person, and returns the proof that it was recorded. Extensions have begun by then, and
     /// read the rest while the copy is taken; an error is its end.
-    pub(crate) async fn copy_person(&self, person: &Person) -> Result<(Copy, Recorded), Error> {
+    pub(crate) async fn copy_person(
+        &self,
+        person: &Person,
+    ) -> Result<(PersonCopy, Recorded), Error> {
         let found = self.find_person(person).await?;
         let mut parts = BTreeMap::new();
         for (of, _, plugin) in self.mapped() {
@@ -97,7 +100,11 @@ impl Site {
 }
 
 /// Has an extension begin its part, whose first piece is awaited, so that most failures come before the copy is sent.
-async fn begin(extension: &str, plugin: &LoadedPlugin, person: &Person) -> Result<Copy, Error> {
+async fn begin(
+    extension: &str,
+    plugin: &LoadedPlugin,
+    person: &Person,
+) -> Result<PersonCopy, Error> {
     let failed = |source| failed(extension, "export_person", source);
     let mut part = plugin.export_person(person).await.map_err(failed)?;
     let first = part.next().await.unwrap_or_else(|| Ok(Chunk::empty())).map_err(failed)?;
@@ -109,7 +116,7 @@ async fn begin(extension: &str, plugin: &LoadedPlugin, person: &Person) -> Resul
     Ok(stream::iter([Ok(first)]).chain(rest).boxed())
 }
 
-fn piece(text: impl Into<Chunk>) -> Copy {
+fn piece(text: impl Into<Chunk>) -> PersonCopy {
     stream::iter([Ok(text.into())]).boxed()
 }
 
