@@ -25,7 +25,7 @@ impl Pieces {
     }
 }
 
-/// A body of the pieces that some work sends. If the work fails, the client sees that the body broke off.
+/// A body of the pieces that some work sends. If the work fails or panics, the client sees that the body broke off.
 pub fn produced<F>(
     work: impl FnOnce(Pieces) -> F,
     failed: impl FnOnce(&Error) + Send + 'static,
@@ -34,12 +34,17 @@ where
     F: Future<Output = Result<(), Error>> + Send + 'static,
 {
     let (pieces, mut taken) = channel(AHEAD);
-    let work = work(Pieces(pieces.clone()));
+    let work = tokio::spawn(work(Pieces(pieces.clone())));
     tokio::spawn(async move {
-        if let Err(error) = work.await {
-            failed(&error);
-            drop(pieces.send(Err(host_interface::Error::failed(error))).await);
-        }
+        let fault = match work.await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => {
+                failed(&error);
+                host_interface::Error::failed(error)
+            }
+            Err(panic) => host_interface::Error::failed(panic),
+        };
+        drop(pieces.send(Err(fault)).await);
     });
     Body::new(stream::poll_fn(move |context| taken.poll_recv(context)))
 }
@@ -47,4 +52,25 @@ where
 /// A body of some bodies, one after the other.
 pub fn joined<const N: usize>(bodies: [Body; N]) -> Body {
     Body::new(stream::iter(bodies).flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_ends_without_an_error_only_if_its_work_did() {
+        for fails in [false, true] {
+            let body = produced(
+                move |pieces| async move {
+                    pieces.send(b"one".to_vec()).await;
+                    assert!(!fails, "a fault of the work");
+                    Ok(())
+                },
+                |_| {},
+            );
+            let pieces: Vec<_> = body.map(|piece| piece.is_ok()).collect().await;
+            assert_eq!(pieces.last(), Some(&!fails));
+        }
+    }
 }
