@@ -39,8 +39,8 @@ mod visit;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{Method, Response, StatusCode};
-use host_service::Refusal;
+use axum::http::{Method, Response};
+use host_service::{Refusal, RequestId};
 
 use crate::api::gate::Api;
 use crate::base::error::Error;
@@ -161,7 +161,7 @@ impl Administration {
         let mut shown = Shown { page: "none", user: 0 };
         let mut cookies = Cookies::of(&request);
         let answered = self.page(&request, &mut cookies, &mut shown).await;
-        let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &request));
+        let mut response = answered.unwrap_or_else(|problem| view::problem(&problem, &request.id));
         headers::protect(response.headers_mut());
         if request.path == NEW_PASSWORD {
             // Its address is as good as a password.
@@ -350,7 +350,7 @@ impl Administration {
                 Ok(view::redirect(&to))
             }
             Ok(Outcome::Answered(view)) => Ok(view.response()),
-            Ok(Outcome::Again(view)) => Ok(view.with_status(StatusCode::UNPROCESSABLE_ENTITY)),
+            Ok(Outcome::Again(view)) => Ok(view.again().response()),
             Err(Problem::Refused(why)) => {
                 cookies.leave_notice(&Notice::bad(view::sentence(&why)));
                 Ok(view::redirect(&before))
@@ -358,6 +358,13 @@ impl Administration {
             Err(problem) => Err(problem),
         }
     }
+}
+
+/// The page in place of one that has taken too long.
+pub(crate) fn late(id: &RequestId) -> Response<Body> {
+    let mut response = view::problem(&Problem::Late, id.as_str());
+    headers::protect(response.headers_mut());
+    response
 }
 
 /// What a page does for a method, if it does anything and the user may have it done.

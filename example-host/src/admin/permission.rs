@@ -10,7 +10,16 @@ pub(crate) struct Permission {
     pub(crate) asset: String,
 }
 
+/// The maximum number of permissions of which one is enough.
+const ALTERNATIVES: usize = 100;
+
 impl Permission {
+    /// Reads a list, of which one permission is enough.
+    pub(crate) fn read_all(declared: &Value) -> Vec<Self> {
+        let all = declared.as_array().into_iter().flatten();
+        all.filter_map(Self::read).take(ALTERNATIVES).collect()
+    }
+
     /// Reads `{"action", "or", "asset"}`.
     pub(crate) fn read(declared: &Value) -> Option<Self> {
         declared.is_object().then(|| {

@@ -1,5 +1,7 @@
 //! The reasons why a request to a page fails. Their texts are in `view.rs`.
 
+use axum::http::StatusCode;
+
 use crate::base::error::Error;
 
 use super::authenticator::Later;
@@ -20,6 +22,8 @@ pub(crate) enum Problem {
     Later(Later),
     /// The API has not answered with a record or a list.
     Trouble(Trouble),
+    /// The page as a whole has taken too long.
+    Late,
     /// The database does not answer.
     Unavailable,
     /// An internal error.
@@ -39,6 +43,29 @@ pub(crate) enum Trouble {
     Slow,
     /// It has failed.
     Failing,
+}
+
+impl Trouble {
+    /// What is wrong with the extension itself, by the status of its answer. Another answer is about the request.
+    pub(crate) fn of_extension(status: StatusCode) -> Option<Self> {
+        match status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Some(Self::Busy),
+            StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => Some(Self::Slow),
+            status if status.is_server_error() => Some(Self::Failing),
+            _ => None,
+        }
+    }
+
+    /// The status of a page about it.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Gone => StatusCode::NOT_FOUND,
+            Self::Denied(_) => StatusCode::FORBIDDEN,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Slow => StatusCode::GATEWAY_TIMEOUT,
+            Self::Failing => StatusCode::BAD_GATEWAY,
+        }
+    }
 }
 
 impl From<Error> for Problem {

@@ -71,12 +71,7 @@ impl Tables {
         let types = declared["types"].as_array()?.iter().map(|of| RecordType {
             name: text(&of["name"]),
             title: of["title"].as_str().map_or_else(|| text(&of["name"]), Into::into),
-            permissions: of["permissions"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Permission::read)
-                .collect(),
+            permissions: Permission::read_all(&of["permissions"]),
             list: text(&of["list"]),
         });
         let query = |name: &str| {

@@ -12,6 +12,8 @@ use host_service::Streamed;
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
+use crate::base::text::capitalised;
+
 use super::assets;
 use super::headers::text_of;
 use super::page_request::PageRequest;
@@ -61,6 +63,15 @@ impl View {
     /// The page of a request that has something wrong with it.
     pub(crate) fn of_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
+    }
+
+    /// The page of a form that was not accepted.
+    pub(crate) fn again(self) -> Self {
+        let status = match self.status {
+            StatusCode::OK => StatusCode::UNPROCESSABLE_ENTITY,
+            status => status,
+        };
+        self.of_status(status)
     }
 
     pub(crate) fn response(self) -> Response<Body> {
@@ -457,10 +468,8 @@ pub(crate) fn show(template: &impl Template) -> Result<View, Problem> {
 
 /// A message as a sentence: with a capital letter and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    let Some(first) = characters.next() else { return String::new() };
-    let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
-    format!("{}{}{end}", first.to_uppercase(), characters.as_str())
+    let end = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
+    capitalised(text) + end
 }
 
 #[derive(Template)]
@@ -472,7 +481,7 @@ struct ProblemPage<'a> {
 }
 
 /// The error page for a problem.
-pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body> {
+pub(crate) fn problem(problem: &Problem, id: &str) -> Response<Body> {
     let (status, title, text) = match problem {
         Problem::NotFound => {
             (404, "Not found", "This page does not exist, or its subject has been deleted.")
@@ -496,7 +505,16 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
         Problem::Later(later) => {
             (later.status().as_u16(), "Nothing was changed", &*later.to_string())
         }
-        Problem::Trouble(trouble) => of_trouble(trouble),
+        Problem::Trouble(trouble) => {
+            let (title, text) = of_trouble(trouble);
+            (trouble.status().as_u16(), title, text)
+        }
+        Problem::Late => (
+            504,
+            "Not answered in time",
+            "The page has taken too long. If you have sent a form, it may have been done: find out before you send \
+             it again.",
+        ),
         Problem::Unavailable => (
             503,
             "Temporarily unavailable",
@@ -508,7 +526,7 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
             "The site failed to answer. The operator can find the cause by the request id.",
         ),
     };
-    let page = ProblemPage { layout: Layout::bare(title), text, id: &request.id };
+    let page = ProblemPage { layout: Layout::bare(title), text, id };
     // Rendering this template cannot fail except by a bug that every test would show.
     let html = page.render().unwrap_or_else(|_| title.to_owned());
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -524,32 +542,27 @@ pub(crate) fn problem(problem: &Problem, request: &PageRequest) -> Response<Body
     response
 }
 
-/// The status, the title and the text of the page for what the API does not answer.
-fn of_trouble(trouble: &Trouble) -> (u16, &'static str, &str) {
+/// The title and the text of the page for what the API does not answer.
+fn of_trouble(trouble: &Trouble) -> (&'static str, &str) {
     match trouble {
         Trouble::Gone => (
-            404,
             "Record not found",
             "There is no such record, or it has been deleted. Go back to its list, or search for it.",
         ),
-        Trouble::Denied(says) if says.is_empty() => (
-            403,
+        Trouble::Denied(reasons) if reasons.is_empty() => (
             "Not permitted",
             "You lack a permission for this. An administrator can find out which one, on the page Permissions.",
         ),
-        Trouble::Denied(says) => (403, "Not permitted", says),
+        Trouble::Denied(reasons) => ("Not permitted", reasons),
         Trouble::Busy => (
-            503,
             "Temporarily unavailable",
             "The extension has too much to do at the moment. Try again in a few seconds.",
         ),
         Trouble::Slow => (
-            504,
             "Not answered in time",
             "The extension has taken too long to answer. Try again, with a filter if the list is long.",
         ),
         Trouble::Failing => (
-            502,
             "The extension has failed",
             "The extension has not answered as its document promises. The operator can find the cause by the request id.",
         ),

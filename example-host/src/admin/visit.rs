@@ -187,7 +187,7 @@ impl Visit {
 const SEARCH: &str = "/search";
 
 /// An answer of the API as a whole.
-async fn whole(answer: Response<Body>) -> Result<Response<Bytes>, Problem> {
+pub(crate) async fn whole(answer: Response<Body>) -> Result<Response<Bytes>, Problem> {
     let (parts, body) = answer.into_parts();
     let body = Limited::new(body, ANSWER).collect().await.map_err(|error| {
         tracing::error!(%error, "an answer of the API was interrupted");

@@ -16,6 +16,13 @@ pub(crate) fn one_line(text: impl ToString) -> String {
     text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A text whose first letter is a capital.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
 /// A text for a log, which must not contain an e-mail address: a mail server repeats that of a mail that it refuses.
 pub(crate) fn without_addresses(text: &str) -> String {
     let words = text.split(' ').map(|word| if word.contains('@') { "…@…" } else { word });

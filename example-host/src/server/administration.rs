@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use host_service::{Handled, Refusal, RequestId, body, is_change};
 
-use crate::admin::{BASE, Expected, FileLimits, PageRequest};
+use crate::admin::{BASE, Expected, FileLimits, PageRequest, late};
 
 use super::client::{self, Peer};
 use super::context::Context;
@@ -33,7 +33,7 @@ pub(crate) async fn answer(
     match tokio::time::timeout(time, page(context, id, request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(refusal)) => refusal.response(id),
-        Err(_) => Refusal::Timeout.response(id),
+        Err(_) => late(id),
     }
 }
 

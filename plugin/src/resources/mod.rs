@@ -10,7 +10,7 @@
 //!    `store/migrations.rs` lists.
 //! 3. In `app/openapi`, what its properties mean (`properties.txt`), and the key of a record of the demo
 //!    store with which its operations succeed (`examples.rs`).
-//! 4. For the tests, the right that each of its routes needs, in `tests/integration/api/access.rs`, and
+//! 4. For the tests, the right that each of its routes needs, in `tests/integration/support/rights.rs`, and
 //!    its attributes and filters, in `tests/spec/fields.md`.
 //!
 //! Its routes, permissions, validation, SQL and schemas, its links and what clients can include, the

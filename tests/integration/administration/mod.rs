@@ -13,15 +13,21 @@ mod browser_people;
 mod browser_privacy;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_records;
+#[cfg(engine = "sqlite")] // The same.
+mod browser_tour;
 mod details;
 mod extensions;
 mod forgotten;
 mod pages;
 mod privacy;
 #[cfg(engine = "sqlite")] // They show answers of the API; see `engines`.
+mod record_access;
+#[cfg(engine = "sqlite")] // The same.
 mod record_forms;
 #[cfg(engine = "sqlite")] // The same.
 mod record_pages;
+#[cfg(engine = "sqlite")] // The same.
+mod record_troubles;
 mod second_factor;
 mod sessions;
 mod tokens;

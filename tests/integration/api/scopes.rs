@@ -8,8 +8,8 @@ use futures_util::{StreamExt, stream};
 use plugin::resources::REGISTRY;
 use serde_json::json;
 
-use super::access::{Needs, ROUTES, permitted, real};
 use crate::support::harness::{Answer, Role, Shop};
+use crate::support::rights::{Needs, ROUTES, permitted, real};
 
 /// How many requests are sent at the same time.
 const AT_ONCE: usize = 8;

@@ -23,6 +23,7 @@ pub mod project;
 pub mod proxy;
 pub mod receiver;
 pub mod review;
+pub mod rights;
 pub mod smtp;
 pub mod tables;
 pub mod template;

@@ -6,7 +6,8 @@ use example_host::{NewUser, Site};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 pub use crate::support::harness::PASSWORD;
-use crate::support::harness::Shop;
+use crate::support::harness::{Shop, fixture};
+use crate::support::process::{Place, Served};
 
 /// A client with the behaviour of a browser that matters here: it keeps cookies and sends the
 /// origin of forms.
@@ -46,6 +47,19 @@ impl Visitor {
         let seen = visitor.sign_in(username, PASSWORD).await;
         assert_eq!((seen.status, seen.to()), (303, "/administrator/"), "{}", seen.html);
         visitor
+    }
+
+    /// An administrator who has signed in to a host with this fixture and this environment.
+    pub async fn of_fixture(
+        name: &str,
+        environment: &[(&str, &str)],
+    ) -> (Place, Served, Visitor) {
+        let place = Place::with([fixture(name)]);
+        place.add_administrator("ann", PASSWORD).await;
+        let served = place.serve_with(environment).await;
+        let mut ann = Visitor::of(&served.url(""));
+        assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+        (place, served, ann)
     }
 
     pub async fn sign_in(&mut self, username: &str, password: &str) -> Seen {

@@ -15,6 +15,7 @@ use time::macros::format_description;
 use time::{Date, PrimitiveDateTime, Time};
 
 use crate::base::error::Error;
+use crate::base::text::capitalised;
 use crate::watch::audit::{self, Cursor, Entry, Export, Filter, Format, Origin, Place, Record};
 
 use super::panels::{self, Detail, Drawn};
@@ -193,13 +194,11 @@ fn day(moment: &Option<PrimitiveDateTime>) -> String {
 
 /// A short description of the action.
 fn action(entry: &Entry) -> String {
-    let mut letters = entry.what.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => match entry.method.as_str() {
-            "DELETE" => "Delete".to_owned(),
-            _ if entry.status == StatusCode::CREATED.as_u16() => "Add".to_owned(),
-            _ => "Change".to_owned(),
-        },
-    }
+    let what = match (entry.what.as_str(), entry.method.as_str()) {
+        ("", "DELETE") => "delete",
+        ("", _) if entry.status == StatusCode::CREATED.as_u16() => "add",
+        ("", _) => "change",
+        (what, _) => what,
+    };
+    capitalised(what)
 }

@@ -5,6 +5,7 @@ use askama::Template;
 use host_interface::{LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 
+use crate::base::text::capitalised;
 use crate::extensions::parameters::{self, Rejection};
 use crate::site::operations::extensions as operations;
 
@@ -235,10 +236,7 @@ fn field_name(name: &str) -> String {
 
 /// The label of a parameter: its name as words.
 fn label(name: &str) -> String {
-    let words = name.replace('_', " ");
-    let mut letters = words.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
+    capitalised(&name.replace('_', " "))
 }
 
 /// A value in the form in which it is entered.

@@ -6,7 +6,7 @@ use askama::Template;
 use ipnet::IpNet;
 
 use crate::base::error::Error;
-use crate::base::text::network;
+use crate::base::text::{capitalised, network};
 use crate::base::{moment, text};
 use crate::identity::directory::{self, UserDetails};
 use crate::identity::scopes::{Scope, VIEW_ALL};
@@ -244,10 +244,4 @@ fn row(of_type: &[Scope], ticked: &BTreeSet<String>) -> Option<Row> {
         ticked: ticked.contains(&scope.name()),
     });
     Some(Row { kind: first.kind.clone(), title: first.title.clone(), ticks: ticks.collect() })
-}
-
-fn capitalised(word: &str) -> String {
-    let mut characters = word.chars();
-    let first = characters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(characters).collect()
 }

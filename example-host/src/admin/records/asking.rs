@@ -1,8 +1,6 @@
 //! Requests that read records: sent to an extension's own routes as the session's user, so that rights and checks are
 //! those of the API.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -16,8 +14,8 @@ use super::model::{Kind, Route};
 use super::record::{Listed, Record};
 use super::visible;
 
-/// The time for an answer, so that a page ends before its own request does.
-const TIME: Duration = Duration::from_secs(10);
+/// The part of the time for the request to a page that one answer may take, so that the page ends before that.
+const PART: u32 = 3;
 
 /// What is encoded of a key in a path: all but what RFC 3986 calls unreserved, which nobody has to decode.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -32,7 +30,7 @@ pub(crate) type Asked = [(String, String)];
 pub(crate) struct Refused {
     pub(crate) status: StatusCode,
     /// Its reasons, in the words of the API; empty if it gives none.
-    pub(crate) says: String,
+    pub(crate) reasons: String,
 }
 
 /// Whether the user has the permission of a route.
@@ -75,12 +73,13 @@ pub(crate) async fn get(
     }
     let request = Request::builder().uri(address).header(header::ACCEPT, &route.accept);
     let request = request.body(Body::empty()).map_err(|_| Problem::NotFound)?;
-    let Ok(answer) = timeout(TIME, visit.ask(request)).await else {
+    let time = visit.api.limits().request_timeout / PART;
+    let Ok(answer) = timeout(time, visit.ask(request)).await else {
         return Err(Problem::Trouble(Trouble::Slow));
     };
     let answer = answer?;
     if !answer.status().is_success() {
-        return Ok(Err(Refused { status: answer.status(), says: says(answer.body()) }));
+        return Ok(Err(Refused { status: answer.status(), reasons: reasons(answer.body()) }));
     }
     serde_json::from_slice(answer.body()).map(Ok).map_err(|error| {
         tracing::error!(route = route.id, %error, "an answer of the API is not JSON");
@@ -116,29 +115,24 @@ pub(crate) async fn list(
 }
 
 /// The first reasons in an answer.
-fn says(body: &[u8]) -> String {
+fn reasons(body: &[u8]) -> String {
     let mut reasons = details(body);
     reasons.truncate(REASONS);
     reasons.join(" ")
 }
 
 impl From<Refused> for Problem {
-    fn from(Refused { status, says }: Refused) -> Self {
+    fn from(Refused { status, reasons }: Refused) -> Self {
+        if let Some(trouble) = Trouble::of_extension(status) {
+            return Problem::Trouble(trouble);
+        }
         match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => Problem::Trouble(Trouble::Gone),
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
-                Problem::Trouble(Trouble::Denied(says))
+                Problem::Trouble(Trouble::Denied(reasons))
             }
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                Problem::Trouble(Trouble::Busy)
-            }
-            StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
-                Problem::Trouble(Trouble::Slow)
-            }
-            status if status.is_server_error() || says.is_empty() => {
-                Problem::Trouble(Trouble::Failing)
-            }
-            _ => Problem::Refused(says),
+            _ if reasons.is_empty() => Problem::Trouble(Trouble::Failing),
+            _ => Problem::Refused(reasons),
         }
     }
 }

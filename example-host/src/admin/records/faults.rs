@@ -2,12 +2,14 @@
 //! about, and those without one to the top of the form.
 
 use axum::body::Bytes;
-use axum::http::Response;
+use axum::http::{Response, StatusCode};
 use host_interface::CHANGE_OUTCOME;
 
+use crate::admin::problem::Trouble;
 use crate::api::errors::{self, ApiError};
 
 use super::entered::is_within;
+use super::model::Route;
 
 /// How many faults are shown at once.
 const SHOWN: usize = 100;
@@ -21,43 +23,67 @@ pub(crate) struct Faults {
     left: Vec<(String, String)>,
     /// The kinds of faults, for programs.
     codes: Vec<String>,
-    /// Whether the change may have been made all the same.
-    pub(crate) is_unknown: bool,
+    /// What they mean for the change that was asked for.
+    pub(crate) change: Change,
+    /// The status of a page about them, if it is the extension that has failed.
+    pub(crate) status: Option<StatusCode>,
+}
+
+/// What an answer with faults means for the change that was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It was not made.
+    #[default]
+    Refused,
+    /// It was not made, for want of time only.
+    Postponed,
+    /// It may have been made. The request can be sent again, which does it once at most.
+    UnknownOnce,
+    /// It may have been made, and once more if the request is sent again.
+    Unknown,
 }
 
 impl Faults {
     /// The faults in an answer. Without any in a known form there is a sentence about its status.
-    pub(crate) fn of_answer(answer: &Response<Bytes>) -> Self {
-        let is_unknown = answer.headers().contains_key(CHANGE_OUTCOME);
-        Self { is_unknown, ..Self::read(answer.status().as_u16(), answer.body()) }
+    pub(crate) fn of_answer(answer: &Response<Bytes>, route: &Route) -> Self {
+        let has_no_outcome = answer.headers().contains_key(CHANGE_OUTCOME);
+        let trouble = Trouble::of_extension(answer.status());
+        let change = match trouble {
+            Some(Trouble::Busy) if !has_no_outcome => Change::Postponed,
+            None if !has_no_outcome => Change::Refused,
+            _ if route.takes_key => Change::UnknownOnce,
+            _ => Change::Unknown,
+        };
+        let status = trouble.as_ref().map(Trouble::status);
+        Self { change, status, ..Self::read(answer.status(), answer.body()) }
     }
 
-    fn read(status: u16, body: &[u8]) -> Self {
+    fn read(status: StatusCode, body: &[u8]) -> Self {
         let mut faults = Self::default();
         for ApiError { code, title, detail, source } in errors::read(body).into_iter().take(SHOWN) {
-            let says = if detail.is_empty() { title } else { detail };
+            let sentence = if detail.is_empty() { title } else { detail };
             faults.codes.push(code);
-            faults.add(&source.pointer, says);
+            faults.add(&source.pointer, sentence);
         }
-        if faults.left.iter().all(|(_, says)| says.is_empty()) {
-            faults.add("", format!("The API has answered with the status {status}."));
+        if faults.left.iter().all(|(_, sentence)| sentence.is_empty()) {
+            faults.add("", format!("The API has answered with the status {}.", status.as_u16()));
         }
         faults
     }
 
     /// One fault that is found before a request is sent.
-    pub(crate) fn at(pointer: &str, says: impl Into<String>) -> Self {
+    pub(crate) fn at(pointer: &str, sentence: impl Into<String>) -> Self {
         let mut faults = Self::default();
-        faults.add(pointer, says.into());
+        faults.add(pointer, sentence.into());
         faults
     }
 
-    pub(crate) fn add(&mut self, pointer: &str, says: String) {
+    pub(crate) fn add(&mut self, pointer: &str, sentence: String) {
         let inside = PREFIXES.iter().find_map(|prefix| {
             let rest = pointer.strip_prefix(prefix)?;
             rest.starts_with('/').then_some(rest)
         });
-        self.left.push((inside.unwrap_or(pointer).to_owned(), says));
+        self.left.push((inside.unwrap_or(pointer).to_owned(), sentence));
     }
 
     pub(crate) fn extend(&mut self, others: Self) {
@@ -85,15 +111,16 @@ impl Faults {
 
     /// The faults that no field has taken.
     pub(crate) fn rest(self) -> Vec<String> {
-        self.left.into_iter().map(|(_, says)| says).filter(|says| !says.is_empty()).collect()
+        let sentences = self.left.into_iter().map(|(_, sentence)| sentence);
+        sentences.filter(|sentence| !sentence.is_empty()).collect()
     }
 }
 
 fn joined(faults: Vec<(String, String)>) -> String {
     let mut texts: Vec<String> = Vec::new();
-    for (_, says) in faults {
-        if !texts.contains(&says) {
-            texts.push(says);
+    for (_, sentence) in faults {
+        if !texts.contains(&sentence) {
+            texts.push(sentence);
         }
     }
     texts.join(" ")
@@ -106,7 +133,7 @@ mod tests {
     use super::*;
 
     fn faults(errors: serde_json::Value) -> Faults {
-        Faults::read(422, json!({"errors": errors}).to_string().as_bytes())
+        Faults::read(StatusCode::UNPROCESSABLE_ENTITY, json!({"errors": errors}).to_string().as_bytes())
     }
 
     #[test]
@@ -131,8 +158,8 @@ mod tests {
     #[test]
     fn an_answer_in_another_form_is_told_by_its_status() {
         for body in ["", "no", "[]", "{\"errors\": []}", "{\"errors\": 7}", "{\"errors\": [{}]}"] {
-            let says = Faults::read(500, body.as_bytes()).rest();
-            assert_eq!(says, ["The API has answered with the status 500."], "{body}");
+            let sentences = Faults::read(StatusCode::INTERNAL_SERVER_ERROR, body.as_bytes()).rest();
+            assert_eq!(sentences, ["The API has answered with the status 500."], "{body}");
         }
     }
 }

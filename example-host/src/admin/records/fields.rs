@@ -168,7 +168,7 @@ impl Filling<'_> {
         let field = match &attribute.shape {
             Shape::Flag => {
                 let choices = [("1", "Yes"), ("0", "No")];
-                words(choices.map(|(value, says)| (value.to_owned(), says.to_owned())).to_vec())
+                words(choices.map(|(value, title)| (value.to_owned(), title.to_owned())).to_vec())
             }
             Shape::Choice(all) => words(all.iter().map(|of| (of.clone(), of.clone())).collect()),
             Shape::Whole if is_whole(text) => {
@@ -227,8 +227,8 @@ fn with_entered(
     }
     let may_be_empty = attribute.nullable || is_new && attribute.default.is_none();
     if text.is_empty() || may_be_empty {
-        let says = if attribute.required { "Choose …" } else { "–" };
-        choices.insert(0, (String::new(), says.to_owned()));
+        let title = if attribute.required { "Choose …" } else { "–" };
+        choices.insert(0, (String::new(), title.to_owned()));
     }
     choices
 }

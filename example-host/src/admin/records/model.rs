@@ -58,8 +58,8 @@ pub(crate) struct Route {
     /// The path of its address, with `{id}` in place of the record's key, and `{parent}` in place of the key of the
     /// record that it belongs to.
     pub(crate) path: String,
-    /// `None` if the document names no permission.
-    pub(crate) permission: Option<Permission>,
+    /// One of them is enough; empty if the document names no permission.
+    pub(crate) permissions: Vec<Permission>,
     pub(crate) summary: String,
     /// The members of its body, if it takes a JSON object.
     pub(crate) body: Option<Vec<Attribute>>,

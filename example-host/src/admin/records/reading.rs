@@ -417,7 +417,7 @@ mod tests {
         assert!(books.exported && books.update.is_none());
         let list = books.list.as_ref();
         assert_eq!(list.map(|list| list.path.as_str()), Some("/api/books"));
-        assert!(list.is_some_and(|list| list.permission.is_some()));
+        assert!(list.is_some_and(|list| list.permissions.len() == 1));
         assert_eq!(books.show.as_ref().map(|show| show.path.as_str()), Some("/api/books/{id}"));
         assert_eq!(books.sorts, ["title"], "only by what can be sorted both ways");
         assert_eq!(books.query.search.as_deref(), Some("filter[search]"));

@@ -84,7 +84,8 @@ impl References {
         }
     }
 
-    /// Looks up what the fields of a form need: the records of each type, and the names of those that are chosen.
+    /// Looks up what the fields of a form need: the records of each type, and the names of those that are chosen. A
+    /// field whose records are not answered takes a key.
     pub(crate) async fn look_up(
         visit: &Visit,
         types: &Types,
@@ -92,7 +93,7 @@ impl References {
         entered: &Entered,
         below: &[Below<'_>],
         candidates: Candidates,
-    ) -> Result<Self, Problem> {
+    ) -> Self {
         let mut wanted = BTreeSet::new();
         referred(attributes, &mut wanted);
         let asked = wanted.into_iter().take(ASKED).filter_map(|name| {
@@ -103,9 +104,9 @@ impl References {
         });
         let mut kinds = HashMap::new();
         for (name, known) in join_all(asked).await {
-            kinds.extend(known?.map(|known| (name.to_owned(), known)));
+            kinds.extend(known.ok().flatten().map(|known| (name.to_owned(), known)));
         }
-        Ok(Self { kinds, candidates })
+        Self { kinds, candidates }
     }
 }
 
@@ -125,15 +126,24 @@ pub(crate) async fn resolve(
     for (pointer, attribute, text) in named {
         let kind = attribute.reference.as_deref().and_then(|name| types.kind(name));
         let Some(kind) = kind else { continue };
-        match find(visit, kind, &text).await? {
+        let found = match find(visit, kind, &text).await {
+            Err(Problem::Trouble(_)) => {
+                let title = kind.title.to_lowercase();
+                faults.add(&pointer, format!("The {title} cannot be searched now. Enter a key."));
+                // Each further search might take as long.
+                break;
+            }
+            found => found?,
+        };
+        match found {
             Some(Found::One(key)) => entered.set(pointer, key),
             // Keys may be texts too.
             Some(Found::None) if attribute.shape == Shape::Whole => {
                 faults.add(&pointer, format!("No {} has this name.", kind.singular));
             }
             Some(Found::Several(found)) => {
-                let says = format!("Several records match “{text}”: choose one of them.");
-                faults.add(&pointer, says);
+                let question = format!("Several records match “{text}”: choose one of them.");
+                faults.add(&pointer, question);
                 candidates.insert(pointer, found);
             }
             Some(Found::None) | None => {}

@@ -88,6 +88,8 @@ impl<'d> Routes<'d> {
             names.any(|of| of.eq_ignore_ascii_case(name))
         };
         let cascade = operation["x-cascade"].as_array().into_iter().flatten();
+        let mut permissions = Permission::read_all(&operation["x-permissions"]);
+        permissions.extend(Permission::read(&operation["x-permission"]));
         Route {
             id: operation["operationId"].as_str().map_or_else(
                 // As in the catalogue, so that both have the same name.
@@ -96,7 +98,7 @@ impl<'d> Routes<'d> {
             ),
             method,
             path: format!("{}{}", self.root(), keyed(of.path)),
-            permission: Permission::read(&operation["x-permission"]),
+            permissions,
             summary: operation["summary"].as_str().map(bounded).unwrap_or_default(),
             media_type: body.map(|(media_type, _)| media_type.clone()).unwrap_or_default(),
             body: body.map(|(_, schema)| self.schemas.attributes(schema)),

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::admin::openapi::plain;
+use crate::base::text::capitalised;
 
 use super::model::{Attribute, Shape};
 
@@ -273,10 +274,9 @@ pub(crate) fn in_words(name: &str, is_reference: bool) -> String {
         if is_short { word.to_ascii_uppercase() } else { word.to_owned() }
     });
     let words = words.collect::<Vec<_>>().join(" ");
-    let mut letters = words.trim().chars();
-    match letters.next() {
-        Some(first) => format!("{}{}", first.to_uppercase(), letters.as_str()),
-        None => name.to_owned(),
+    match words.trim() {
+        "" => name,
+        words => capitalised(words),
     }
 }
 

@@ -3,15 +3,20 @@
 
 use axum::body::Bytes;
 use axum::http::{Request, Response, header};
+use host_service::{Refusal, RequestId};
+use tokio::time::timeout;
 
 use crate::admin::problem::Problem;
-use crate::admin::visit::Visit;
+use crate::admin::visit::{Visit, whole};
 
 use super::asking::address;
 use super::model::Route;
 
 /// The status of the answer about a record that has another version than the user has seen.
 pub(crate) const CHANGED: u16 = 412;
+
+/// The part of the time for the request to a page that the answer may take, so that the form can be shown again.
+const PART: u32 = 2;
 
 /// A request that changes something.
 pub(crate) struct Sending<'a> {
@@ -27,7 +32,7 @@ pub(crate) struct Sending<'a> {
     pub(crate) key: &'a str,
 }
 
-/// Sends it, and returns the answer, whatever it is.
+/// Sends it, and returns the answer, whatever it is. One that takes too long is given up; the change itself is not.
 pub(crate) async fn send(visit: &Visit, of: Sending<'_>) -> Result<Response<Bytes>, Problem> {
     let Sending { route, id, parent, body, version, key } = of;
     let mut request = Request::builder()
@@ -45,5 +50,8 @@ pub(crate) async fn send(visit: &Visit, of: Sending<'_>) -> Result<Response<Byte
     }
     let request = request.body(body.unwrap_or_default().into());
     let request = request.map_err(|_| Problem::ForeignForm)?;
-    visit.ask(request).await
+    match timeout(visit.api.limits().request_timeout / PART, visit.ask(request)).await {
+        Ok(answer) => answer,
+        Err(_) => whole(Refusal::Timeout.response(&RequestId::known(&visit.id))).await,
+    }
 }

@@ -46,7 +46,8 @@ pub(crate) fn types<'c>(
 /// Whether a user has the permission of a route.
 pub(crate) fn may(site: &Site, user: i64, route: &Route) -> bool {
     let snapshot = site.state().snapshot();
-    let permission = route.permission.as_ref();
+    let mut permissions = route.permissions.iter();
     snapshot.access.allows(user, CORE_LOGIN_API, ROOT)
-        && permission.is_none_or(|needed| needed.granted(user, &snapshot).is_some())
+        && (route.permissions.is_empty()
+            || permissions.any(|needed| needed.granted(user, &snapshot).is_some()))
 }

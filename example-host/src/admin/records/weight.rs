@@ -67,9 +67,9 @@ impl Weight for Kind {
 
 impl Weight for Route {
     fn weight(&self) -> usize {
-        let Self { id, path, permission, summary, body, media_type, accept, cascade, .. } = self;
+        let Self { id, path, permissions, summary, body, media_type, accept, cascade, .. } = self;
         let texts = all([id, path, summary, media_type, accept]);
-        texts + permission.weight() + body.weight() + cascade.weight()
+        texts + permissions.weight() + body.weight() + cascade.weight()
     }
 }
 

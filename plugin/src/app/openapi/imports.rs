@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::common::{named, permission, reference};
 use crate::resources::REGISTRY;
-use crate::service::call::Rights;
+use crate::service::call::{Rights, VIEW};
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::importing::{
     DRY_RUN, FROM_LINE, KEY, MODE, MODES, ON_ERROR, ON_ERRORS, PREVIEW, REPORT, REPORTS, TYPE,
@@ -104,6 +104,11 @@ pub(super) fn page() -> Value {
         "dry_run": format!("{DRY_RUN}=1&{PREVIEW}=1"),
         "always": format!("{REPORT}={}", REPORTS[1]),
     })
+}
+
+/// The permissions of which one is enough for reading what is known of imports.
+pub(super) fn permissions_to_read() -> Value {
+    importable(REGISTRY).map(|resource| permission(&Rights::to(VIEW, resource))).collect()
 }
 
 /// The forms of the file.

@@ -157,6 +157,10 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     if !cascade.is_empty() {
         operation["x-cascade"] = json!(cascade);
     }
+    // Of imports, users see those of the types that they may view.
+    if endpoint.service.visible.is_some() && endpoint.method == Method::Get {
+        operation["x-permissions"] = imports::permissions_to_read();
+    }
     if let Some(rights) = &endpoint.rights {
         let Rights { actions, asset } = rights;
         let needs = format!("Needs the permission {} on {asset}.", actions.join(" or "));

@@ -10,12 +10,12 @@ use crate::admin::records::record::Record;
 use crate::admin::records::references::{self, Below, Candidates, References};
 use crate::admin::records::sending::{Sending, send};
 use crate::admin::records::showing;
-use crate::admin::view::{View, show};
+use crate::admin::view::View;
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::done;
-use super::form::{ADD, FormPage, KEY, VERSION, form_key, layout, parts};
+use super::form::{ADD, FormPage, KEY, VERSION, form_key, layout, parts, shown};
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
@@ -56,7 +56,7 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
     if answer.status().is_success() {
         return done::acted(&at, &record.id, &action.title, answer).await;
     }
-    let faults = Faults::of_answer(&answer);
+    let faults = Faults::of_answer(&answer, &action.route);
     Ok(Outcome::Again(render(&at, action, &record, &entered, candidates, faults).await?))
 }
 
@@ -93,7 +93,7 @@ async fn look_up(
     record: &Record,
     entered: &Entered,
     candidates: Candidates,
-) -> Result<References, Problem> {
+) -> References {
     let lists = at.kind.nested.iter().filter(|nested| !nested.single);
     let below = lists.map(|nested| Below {
         kind: &nested.kind,
@@ -114,7 +114,7 @@ async fn render(
     candidates: Candidates,
     mut faults: Faults,
 ) -> Result<View, Problem> {
-    let references = look_up(at, action, record, entered, candidates).await?;
+    let references = look_up(at, action, record, entered, candidates).await;
     let heading = format!("{}: {}", showing::label(record, at.kind), action.title);
     let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
@@ -125,7 +125,8 @@ async fn render(
     };
     let (parts, left_out) =
         parts(at.visit, action.route.members(), entered, &references, &mut faults, true);
-    show(&FormPage {
+    let status = faults.status;
+    shown(&FormPage {
         layout,
         trail: at.trail(Some(record)),
         lead: action.route.summary.clone(),
@@ -137,5 +138,5 @@ async fn render(
         button: action.title.clone(),
         back: at.page(&record.id),
         heading,
-    })
+    }, status)
 }

@@ -7,12 +7,12 @@ use crate::admin::records::faults::Faults;
 use crate::admin::records::model::Attribute;
 use crate::admin::records::references::{self, Candidates, References};
 use crate::admin::records::sending::{Sending, send};
-use crate::admin::view::{View, show};
+use crate::admin::view::View;
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::done;
-use super::form::{ADD, FormPage, KEY, form_key, layout, parts};
+use super::form::{ADD, FormPage, KEY, form_key, layout, parts, shown};
 
 pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
@@ -42,7 +42,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     if answer.status().is_success() {
         return done::made(&at, answer).await;
     }
-    let faults = Faults::of_answer(&answer);
+    let faults = Faults::of_answer(&answer, route);
     Ok(Outcome::Again(render(&at, members, &entered, candidates, faults).await?))
 }
 
@@ -54,12 +54,13 @@ async fn render(
     mut faults: Faults,
 ) -> Result<View, Problem> {
     let references = References::look_up(at.visit, at.types, members, entered, &[], candidates);
-    let references = references.await?;
+    let references = references.await;
     let heading = format!("New {}", at.kind.singular);
     let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
     let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, true);
-    show(&FormPage {
+    let status = faults.status;
+    shown(&FormPage {
         layout,
         trail: at.trail(None),
         lead: String::new(),
@@ -71,5 +72,5 @@ async fn render(
         button: format!("Add the {}", at.kind.singular),
         back: at.list(),
         heading,
-    })
+    }, status)
 }

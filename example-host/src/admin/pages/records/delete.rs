@@ -7,11 +7,11 @@ use crate::admin::records::faults::Faults;
 use crate::admin::records::record::Record;
 use crate::admin::records::sending::{CHANGED, Sending, send};
 use crate::admin::records::showing;
-use crate::admin::view::{Layout, View, show};
+use crate::admin::view::{Layout, View};
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
-use super::form::{KEY, VERSION, form_key, layout};
+use super::form::{KEY, VERSION, form_key, layout, shown};
 
 #[derive(Template)]
 #[template(path = "admin/records/delete.html")]
@@ -55,7 +55,7 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
                 at.kind.singular
             ),
         ),
-        _ => Faults::of_answer(&answer),
+        _ => Faults::of_answer(&answer, route),
     };
     Ok(Outcome::Again(render(&at, &record, faults)?))
 }
@@ -63,7 +63,8 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
 fn render(at: &At<'_>, record: &Record, faults: Faults) -> Result<View, Problem> {
     let name = showing::label(record, at.kind);
     let cascade = at.kind.delete.iter().flat_map(|route| &route.cascade);
-    show(&DeletePage {
+    let status = faults.status;
+    shown(&DeletePage {
         layout: layout(at.visit, &format!("Delete {name}?"), &faults),
         trail: at.trail(Some(record)),
         singular: &at.kind.singular,
@@ -73,5 +74,5 @@ fn render(at: &At<'_>, record: &Record, faults: Faults) -> Result<View, Problem>
         back: at.page(&record.id),
         alerts: faults.rest(),
         name,
-    })
+    }, status)
 }

@@ -9,13 +9,13 @@ use crate::admin::records::record::Record;
 use crate::admin::records::references::{self, Candidates, References};
 use crate::admin::records::sending::{CHANGED, Sending, send};
 use crate::admin::records::showing;
-use crate::admin::view::{View, show};
+use crate::admin::view::View;
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::conflict::{self, Conflict};
 use super::done;
-use super::form::{ADD, FormPage, KEY, SEEN, VERSION, form_key, layout, parts};
+use super::form::{ADD, FormPage, KEY, SEEN, VERSION, form_key, layout, parts, shown};
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
@@ -73,7 +73,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             let record = form.at.record().await?;
             Form { record, ..form }.conflict(&changed, &entered).await
         }
-        _ => form.again(&entered, candidates, Faults::of_answer(&answer)).await,
+        _ => form.again(&entered, candidates, Faults::of_answer(&answer, route)).await,
     }
 }
 
@@ -102,7 +102,7 @@ impl Form<'_> {
     ) -> Result<Outcome, Problem> {
         let Self { at, members, record } = self;
         let theirs = Entered::of_record(members, &record.values());
-        let references = &self.references(entered, Candidates::new()).await?;
+        let references = &self.references(entered, Candidates::new()).await;
         let of = Conflict { members, changed, mine: entered, theirs: &theirs, references };
         Ok(Outcome::Again(of.view(at, record)?))
     }
@@ -111,7 +111,7 @@ impl Form<'_> {
         &self,
         entered: &Entered,
         candidates: Candidates,
-    ) -> Result<References, Problem> {
+    ) -> References {
         let Self { at, members, .. } = self;
         References::look_up(at.visit, at.types, members, entered, &[], candidates).await
     }
@@ -123,13 +123,14 @@ impl Form<'_> {
         mut faults: Faults,
         (version, hashes): (String, String),
     ) -> Result<View, Problem> {
-        let references = self.references(entered, candidates).await?;
+        let references = self.references(entered, candidates).await;
         let Self { at, members, record } = self;
         let heading = format!("Edit {}", showing::label(record, at.kind));
         let layout = layout(at.visit, &heading, &faults);
         let key = form_key(at.visit, &faults)?;
         let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, false);
-        show(&FormPage {
+        let status = faults.status;
+        shown(&FormPage {
             layout,
             trail: at.trail(Some(record)),
             lead: String::new(),
@@ -141,7 +142,7 @@ impl Form<'_> {
             button: "Save".to_owned(),
             back: at.page(&record.id),
             heading,
-        })
+        }, status)
     }
 }
 

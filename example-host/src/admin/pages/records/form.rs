@@ -1,14 +1,15 @@
 //! What the pages with forms about records have in common.
 
 use askama::Template;
+use axum::http::StatusCode;
 
 use crate::admin::problem::Problem;
 use crate::admin::records::entered::Entered;
-use crate::admin::records::faults::Faults;
+use crate::admin::records::faults::{Change, Faults};
 use crate::admin::records::fields::{Filling, Part};
 use crate::admin::records::model::Attribute;
 use crate::admin::records::references::References;
-use crate::admin::view::{Layout, Notice};
+use crate::admin::view::{Layout, Notice, View, show};
 use crate::admin::visit::Visit;
 use crate::base::secret;
 
@@ -48,6 +49,15 @@ impl FormPage<'_> {
     }
 }
 
+/// Renders a page with a form. It has a status of its own where the extension has failed.
+pub(super) fn shown(page: &impl Template, status: Option<StatusCode>) -> Result<View, Problem> {
+    let view = show(page)?;
+    Ok(match status {
+        Some(status) => view.of_status(status),
+        None => view,
+    })
+}
+
 /// The parts of a form, and the titles of those that are left out.
 pub(super) fn parts<'a>(
     visit: &Visit,
@@ -64,14 +74,20 @@ pub(super) fn parts<'a>(
 /// The layout of a form, with a notice if there are faults.
 pub(super) fn layout(visit: &Visit, title: &str, faults: &Faults) -> Layout {
     let layout = visit.layout(title);
-    let says = match (faults.is_unknown, faults.is_empty()) {
-        (true, _) => {
+    let message = match faults.change {
+        Change::UnknownOnce => {
             "It is not known whether this was done. Send the form again: it is done once at most."
         }
-        (_, false) => "Nothing was changed. See below.",
-        _ => return layout,
+        Change::Unknown => {
+            "It is not known whether this was done. Find out before you send the form again: it might be done twice."
+        }
+        Change::Postponed => {
+            "Nothing was changed: the extension has too much to do. Send the form again in a few seconds."
+        }
+        Change::Refused if faults.is_empty() => return layout,
+        Change::Refused => "Nothing was changed. See below.",
     };
-    layout.with_notice(Notice::bad(says))
+    layout.with_notice(Notice::bad(message))
 }
 
 /// The key of a form: that of the form that was sent, as long as it may still be used, or a new one.

@@ -75,7 +75,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let (listed, refused) = match answered? {
         Ok(listed) => (listed, None),
         Err(refused) if refused.status.is_client_error() && is_about_the_query(refused.status) => {
-            (Listed::default(), Some(refused.says))
+            (Listed::default(), Some(refused.reasons))
         }
         Err(refused) => return Err(refused.into()),
     };
@@ -83,8 +83,8 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     names.add(&listed.included, |name| at.types.kind(name));
     let base = at.list();
     let mut layout = visit.layout(kind.title.clone());
-    if let Some(says) = &refused {
-        layout = layout.with_notice(Notice::bad(says.clone()));
+    if let Some(reasons) = &refused {
+        layout = layout.with_notice(Notice::bad(reasons.clone()));
     }
     let create = kind.create.as_ref().filter(|create| at.may(create));
     let exports = exports(&at, &state)?;
@@ -263,7 +263,7 @@ fn field(filter: &Filter, choices: Option<Named>, value: &str) -> Field {
         (Some(choices), _) => choice(choices),
         (None, Shape::Choice(words)) => choice(words.iter().map(same).collect()),
         (None, Shape::Flag) => choice(
-            [("1", "Yes"), ("0", "No")].map(|(of, says)| (of.to_owned(), says.to_owned())).to_vec(),
+            [("1", "Yes"), ("0", "No")].map(|(of, title)| (of.to_owned(), title.to_owned())).to_vec(),
         ),
         (None, Shape::Date) => Field::date(name.clone(), title.clone()),
         (None, Shape::Moment) => {
