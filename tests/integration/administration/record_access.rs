@@ -295,23 +295,28 @@ async fn persons(shop: &Shop) -> Vec<Person> {
     add(shop, "editor", "Manager", &[("store.create", "com_shop", Deny)]).await;
     add(shop, "offline", "Manager", &[("core.login.api", "root", Deny)]).await;
     add(shop, "blocked", "Administrator", &[]).await;
-    let others = ["packer", "reader", "clerk", "editor", "offline", "blocked"];
-    let roles = Role::ALL.map(|role| format!("{role:?}").to_lowercase());
+    let mut tokens: Vec<(String, Option<String>)> = Vec::new();
+    for role in Role::ALL {
+        let token = (role != Role::Nobody).then(|| shop.token(role).to_owned());
+        tokens.push((format!("{role:?}").to_lowercase(), token));
+    }
+    for name in ["packer", "reader", "clerk", "editor", "offline", "blocked"] {
+        let token = shop.site.generate_token(name).await.unwrap();
+        tokens.push((name.to_owned(), Some(token)));
+    }
     let mut persons = Vec::new();
-    for name in roles.iter().map(String::as_str).chain(others) {
+    for (name, token) in tokens {
         let mut visitor = Visitor::of(&shop.url(""));
-        let mut token = None;
-        if name != "nobody" {
-            visitor.sign_in(name, PASSWORD).await;
-            token = Some(shop.site.generate_token(name).await.unwrap());
+        if token.is_some() {
+            visitor.sign_in(&name, PASSWORD).await;
         }
         if name == "blocked" {
             assert_eq!(visitor.get("/").await.status, 200);
-            shop.site.block_user(name, Force::No).await.unwrap();
+            shop.site.block_user(&name, Force::No).await.unwrap();
         }
-        let enters = !["nobody", "public", "registered", "blocked"].contains(&name);
+        let enters = !["nobody", "public", "registered", "blocked"].contains(&&*name);
         let allowed = allowed(shop, token.as_deref()).await;
-        persons.push(Person { name: name.to_owned(), enters, token, visitor, allowed });
+        persons.push(Person { name, enters, token, visitor, allowed });
     }
     persons
 }
