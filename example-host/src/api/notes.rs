@@ -41,7 +41,7 @@ impl Notes {
             // The answer to a creation names the new record.
             let location = response.headers().get(header::LOCATION);
             let location = location.and_then(|location| location.to_str().ok());
-            let made = location.and_then(record_at);
+            let made = location.and_then(|location| record_at(location, &asked.record.id));
             let entry = entry(&asked, made, status.as_u16());
             // The extension has repeated an earlier answer, and changed nothing.
             let replayed = response.headers().contains_key(REPLAYED);
@@ -126,12 +126,13 @@ fn entry(asked: &Asked<Admitted>, made: Option<Record>, status: u16) -> Entry {
     }
 }
 
-/// The record in the last two segments of an address.
-fn record_at(location: &str) -> Option<Record> {
+/// The record in the last two segments of an address, unless that is a list below the record with this id, to which
+/// something was added.
+fn record_at(location: &str, above: &str) -> Option<Record> {
     let path = location.split(['?', '#']).next()?;
     let mut parts = path.rsplit('/');
     let (id, kind) = (parts.next()?, parts.next()?);
-    let named = !id.is_empty() && !kind.is_empty();
+    let named = !id.is_empty() && !kind.is_empty() && kind != above;
     named.then(|| Record { kind: kind.to_owned(), id: id.to_owned() })
 }
 
@@ -155,12 +156,15 @@ mod tests {
 
     #[test]
     fn a_record_is_read_from_the_end_of_its_address() {
-        let named = |location| record_at(location).map(|record| (record.kind, record.id));
+        let named = |location| record_at(location, "7").map(|record| (record.kind, record.id));
         let lamp = Some(("products".to_owned(), "5".to_owned()));
         assert_eq!(named("/api/index.php/v1/shop/products/5"), lamp);
         assert_eq!(named("https://shop.example/products/5?x=1/2"), lamp);
         assert_eq!(named("/products/"), None);
         assert_eq!(named("5"), None);
+        assert_eq!(named("/orders/7/history"), None, "what was done is about the order");
+        let entry = Some(("shipments".to_owned(), "7".to_owned()));
+        assert_eq!(named("/orders/7/shipments/7"), entry);
     }
 
     #[test]

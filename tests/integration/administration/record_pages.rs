@@ -2,6 +2,7 @@
 //! publishes.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use example_host::{Force, Setting};
 use serde_json::json;
@@ -485,4 +486,31 @@ async fn the_product_of_a_row_is_chosen_by_its_name_and_leads_to_it() {
     let seen = order.with("/items/0/product_id", "lamp").send(&mut bob).await;
     assert_eq!(seen.status, 422);
     seen.says("Several records match “lamp”: choose one of them.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_of_hostile_shape_has_pages_that_are_bounded() {
+    let (_place, served, mut ann) = Visitor::of_fixture("thorny", &[]).await;
+    let page = |of: &str| format!("/records/thorny/{of}");
+    let forms = ["things/new", "things/%3C1%3E/edit"];
+    for of in ["things", "things/%3C1%3E", "orphans"].into_iter().chain(forms) {
+        let begun = Instant::now();
+        let seen = ann.get(&page(of)).await;
+        assert_eq!(seen.status, 200, "{of}: {}", seen.html);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{of}: {:?}", begun.elapsed());
+        assert!(seen.html.len() <= 60 * 1024, "{of}: {} bytes", seen.html.len());
+        for markup in ["<script>", "<b>name", "<b>Group", "<b>All", "<i>", "62710561"] {
+            assert!(!seen.html.contains(markup), "{markup} in {of}: {}", seen.html);
+        }
+        seen.says("&#60;");
+    }
+    for of in forms {
+        ann.get(&page(of)).await;
+        let seen = Filled::on(&ann).send(&mut ann).await;
+        assert!(matches!(seen.status, 303 | 422), "{of}: {} {}", seen.status, seen.html);
+    }
+    // Without a route for single records there is no page of one.
+    assert_eq!(ann.get(&page("orphans/1")).await.status, 404);
+    assert_eq!(ann.get(&page("%3Cb%3E")).await.status, 404);
+    served.stop().await;
 }

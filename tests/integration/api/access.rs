@@ -8,7 +8,9 @@ use host_interface::Method;
 use serde_json::json;
 
 use crate::support::harness::{Role, Shop};
-use crate::support::rights::Needs::{self, Configuration, Delete, Pack, Person, Refund, See, Token};
+use crate::support::rights::Needs::{
+    self, Configuration, Delete, Pack, Person, Refund, See, Token,
+};
 use crate::support::rights::{ROUTES, permitted, real};
 
 fn may(role: Role, needs: Needs) -> bool {

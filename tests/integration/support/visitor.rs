@@ -50,10 +50,7 @@ impl Visitor {
     }
 
     /// An administrator who has signed in to a host with this fixture and this environment.
-    pub async fn of_fixture(
-        name: &str,
-        environment: &[(&str, &str)],
-    ) -> (Place, Served, Visitor) {
+    pub async fn of_fixture(name: &str, environment: &[(&str, &str)]) -> (Place, Served, Visitor) {
         let place = Place::with([fixture(name)]);
         place.add_administrator("ann", PASSWORD).await;
         let served = place.serve_with(environment).await;

@@ -7,7 +7,7 @@ use axum::http::{Request, StatusCode, header};
 
 use crate::admin::catalogue::Catalogue;
 use crate::admin::offers::Offer;
-use crate::admin::problem::Problem;
+use crate::admin::problem::{Problem, Trouble};
 use crate::admin::records::listing;
 use crate::admin::records::model::Query;
 use crate::admin::records::visible;
@@ -84,7 +84,10 @@ pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
     let request = request.map_err(|_| Problem::NotFound)?;
     let answer = visit.ask_in_pieces(request).await;
     if answer.status() != StatusCode::OK {
-        return Err(Problem::Refused(refusal(answer).await?));
+        return Err(match Trouble::of_extension(answer.status()) {
+            Some(trouble) => Problem::Trouble(trouble),
+            None => Problem::Refused(refusal(answer).await?),
+        });
     }
     let name = format!("{}.{}", of.name, format.name());
     Ok(View::file(format.media_type(), name, answer.into_body()))

@@ -133,7 +133,10 @@ mod tests {
     use super::*;
 
     fn faults(errors: serde_json::Value) -> Faults {
-        Faults::read(StatusCode::UNPROCESSABLE_ENTITY, json!({"errors": errors}).to_string().as_bytes())
+        Faults::read(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            json!({"errors": errors}).to_string().as_bytes(),
+        )
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::references::{Known, References};
 
 /// The maximum size of the fields of a form, in bytes of HTML. Attributes beyond that are left out, and keep their
 /// values.
-const SIZE: usize = 48 * 1024;
+const SIZE: usize = 44 * 1024;
 
 /// The number of characters above which an example is not shown.
 const EXAMPLE: usize = 80;

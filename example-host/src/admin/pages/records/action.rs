@@ -126,17 +126,20 @@ async fn render(
     let (parts, left_out) =
         parts(at.visit, action.route.members(), entered, &references, &mut faults, true);
     let status = faults.status;
-    shown(&FormPage {
-        layout,
-        trail: at.trail(Some(record)),
-        lead: action.route.summary.clone(),
-        alerts: faults.rest(),
-        action: format!("{}/do/{}", at.page(&record.id), action.name),
-        hidden: vec![(KEY, key), (VERSION, version)],
-        parts,
-        left_out,
-        button: action.title.clone(),
-        back: at.page(&record.id),
-        heading,
-    }, status)
+    shown(
+        &FormPage {
+            layout,
+            trail: at.trail(Some(record)),
+            lead: action.route.summary.clone(),
+            alerts: faults.rest(),
+            action: format!("{}/do/{}", at.page(&record.id), action.name),
+            hidden: vec![(KEY, key), (VERSION, version)],
+            parts,
+            left_out,
+            button: action.title.clone(),
+            back: at.page(&record.id),
+            heading,
+        },
+        status,
+    )
 }

@@ -60,17 +60,20 @@ async fn render(
     let key = form_key(at.visit, &faults)?;
     let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, true);
     let status = faults.status;
-    shown(&FormPage {
-        layout,
-        trail: at.trail(None),
-        lead: String::new(),
-        alerts: faults.rest(),
-        action: format!("{}/new", at.list()),
-        hidden: vec![(KEY, key)],
-        parts,
-        left_out,
-        button: format!("Add the {}", at.kind.singular),
-        back: at.list(),
-        heading,
-    }, status)
+    shown(
+        &FormPage {
+            layout,
+            trail: at.trail(None),
+            lead: String::new(),
+            alerts: faults.rest(),
+            action: format!("{}/new", at.list()),
+            hidden: vec![(KEY, key)],
+            parts,
+            left_out,
+            button: format!("Add the {}", at.kind.singular),
+            back: at.list(),
+            heading,
+        },
+        status,
+    )
 }

@@ -64,15 +64,20 @@ fn render(at: &At<'_>, record: &Record, faults: Faults) -> Result<View, Problem>
     let name = showing::label(record, at.kind);
     let cascade = at.kind.delete.iter().flat_map(|route| &route.cascade);
     let status = faults.status;
-    shown(&DeletePage {
-        layout: layout(at.visit, &format!("Delete {name}?"), &faults),
-        trail: at.trail(Some(record)),
-        singular: &at.kind.singular,
-        with_it: cascade.map(|of| at.types.kind(of).map_or(of.as_str(), |of| &of.title)).collect(),
-        hidden: [(KEY, form_key(at.visit, &faults)?), (VERSION, record.version.clone())],
-        action: format!("{}/delete", at.page(&record.id)),
-        back: at.page(&record.id),
-        alerts: faults.rest(),
-        name,
-    }, status)
+    shown(
+        &DeletePage {
+            layout: layout(at.visit, &format!("Delete {name}?"), &faults),
+            trail: at.trail(Some(record)),
+            singular: &at.kind.singular,
+            with_it: cascade
+                .map(|of| at.types.kind(of).map_or(of.as_str(), |of| &of.title))
+                .collect(),
+            hidden: [(KEY, form_key(at.visit, &faults)?), (VERSION, record.version.clone())],
+            action: format!("{}/delete", at.page(&record.id)),
+            back: at.page(&record.id),
+            alerts: faults.rest(),
+            name,
+        },
+        status,
+    )
 }

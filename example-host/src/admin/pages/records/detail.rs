@@ -25,6 +25,8 @@ use crate::watch::audit::{self, Entry, Filter};
 const LENGTHS: [usize; 4] = [8_000, 1_500, 300, 60];
 /// The maximum size of the texts of a page, as they are in HTML.
 const TEXTS: usize = 26_000;
+/// What an attribute takes in HTML beside its texts.
+const AROUND: usize = 100;
 /// The maximum number of rows of a part of a record.
 const ROWS: usize = 100;
 /// The number of entries of the audit trail.
@@ -56,14 +58,18 @@ enum Content {
     Panel(Box<Drawn>),
 }
 
+/// A title and a value, with what they mean.
+type Fact = (String, Cell, String);
+
 /// Attributes of the same kind.
 #[derive(Template)]
 #[template(path = "admin/records/section.html")]
 struct Section {
     id: &'static str,
     title: &'static str,
-    /// The titles and the values, with what they mean.
-    facts: Vec<(String, Cell, String)>,
+    facts: Vec<Fact>,
+    /// How many are left out, because the page would be too large.
+    left_out: usize,
     /// Whether the values are long.
     long: bool,
 }
@@ -191,16 +197,29 @@ fn sections(at: &At<'_>, record: &Record, names: &Names) -> Vec<Section> {
     let mut found = Vec::new();
     for longest in LENGTHS {
         found = sections_of(at, record, names, longest);
-        let facts = found.iter().flat_map(|section: &Section| &section.facts);
-        let size = facts.map(|(title, cell, meaning)| {
-            let exact = grid::escaped(&cell.shown.exact);
-            grid::escaped(&cell.shown.text) + exact + grid::escaped(title) + grid::escaped(meaning)
-        });
-        if size.sum::<usize>() <= TEXTS {
-            break;
+        if found.iter().flat_map(|section| &section.facts).map(size).sum::<usize>() <= TEXTS {
+            return found;
         }
     }
+    // There are too many attributes, or their meanings are too long.
+    let mut left = TEXTS;
+    for section in &mut found {
+        let all = section.facts.len();
+        section.facts.retain_mut(|fact| {
+            fact.2.clear();
+            let rest = left.checked_sub(size(fact));
+            left = rest.unwrap_or_default();
+            rest.is_some()
+        });
+        section.left_out = all - section.facts.len();
+    }
     found
+}
+
+/// What a fact takes in HTML.
+fn size((title, cell, meaning): &Fact) -> usize {
+    let texts = [title, &cell.shown.text, &cell.shown.exact, meaning];
+    AROUND + texts.into_iter().map(|text| grid::escaped(text)).sum::<usize>()
 }
 
 fn sections_of(at: &At<'_>, record: &Record, names: &Names, longest: usize) -> Vec<Section> {
@@ -212,7 +231,7 @@ fn sections_of(at: &At<'_>, record: &Record, names: &Names, longest: usize) -> V
         ("times", "Times", false),
         ("texts", "Texts", true),
     ]
-    .map(|(id, title, long)| Section { id, title, facts: Vec::new(), long });
+    .map(|(id, title, long)| Section { id, title, facts: Vec::new(), left_out: 0, long });
     for attribute in &at.kind.attributes {
         let shown = showing::of_record(record, attribute, names, longest);
         let nth = match attribute.shape {

@@ -107,11 +107,7 @@ impl Form<'_> {
         Ok(Outcome::Again(of.view(at, record)?))
     }
 
-    async fn references(
-        &self,
-        entered: &Entered,
-        candidates: Candidates,
-    ) -> References {
+    async fn references(&self, entered: &Entered, candidates: Candidates) -> References {
         let Self { at, members, .. } = self;
         References::look_up(at.visit, at.types, members, entered, &[], candidates).await
     }
@@ -130,19 +126,22 @@ impl Form<'_> {
         let key = form_key(at.visit, &faults)?;
         let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, false);
         let status = faults.status;
-        shown(&FormPage {
-            layout,
-            trail: at.trail(Some(record)),
-            lead: String::new(),
-            alerts: faults.rest(),
-            action: format!("{}/edit", at.page(&record.id)),
-            hidden: vec![(KEY, key), (VERSION, version), (SEEN, hashes)],
-            parts,
-            left_out,
-            button: "Save".to_owned(),
-            back: at.page(&record.id),
-            heading,
-        }, status)
+        shown(
+            &FormPage {
+                layout,
+                trail: at.trail(Some(record)),
+                lead: String::new(),
+                alerts: faults.rest(),
+                action: format!("{}/edit", at.page(&record.id)),
+                hidden: vec![(KEY, key), (VERSION, version), (SEEN, hashes)],
+                parts,
+                left_out,
+                button: "Save".to_owned(),
+                back: at.page(&record.id),
+                heading,
+            },
+            status,
+        )
     }
 }
 

@@ -42,7 +42,23 @@ pub(super) struct FormPage<'a> {
     pub(super) back: String,
 }
 
+/// How many attributes that are left out are named.
+const NAMED: usize = 20;
+/// The maximum number of characters of their names.
+const NAME: usize = 60;
+
 impl FormPage<'_> {
+    /// The names of the first attributes that are left out.
+    fn named(&self) -> Vec<String> {
+        let titles = self.left_out.iter().take(NAMED);
+        titles.map(|title| title.chars().take(NAME).collect()).collect()
+    }
+
+    /// How many more are left out.
+    fn unnamed(&self) -> usize {
+        self.left_out.len().saturating_sub(NAMED)
+    }
+
     /// Whether rows can be added to a list of it.
     fn grows(&self) -> bool {
         self.parts.iter().any(Part::grows)

@@ -263,7 +263,9 @@ fn field(filter: &Filter, choices: Option<Named>, value: &str) -> Field {
         (Some(choices), _) => choice(choices),
         (None, Shape::Choice(words)) => choice(words.iter().map(same).collect()),
         (None, Shape::Flag) => choice(
-            [("1", "Yes"), ("0", "No")].map(|(of, title)| (of.to_owned(), title.to_owned())).to_vec(),
+            [("1", "Yes"), ("0", "No")]
+                .map(|(of, title)| (of.to_owned(), title.to_owned()))
+                .to_vec(),
         ),
         (None, Shape::Date) => Field::date(name.clone(), title.clone()),
         (None, Shape::Moment) => {
