@@ -19,8 +19,8 @@ const AT_ONCE: usize = 8;
 /// How many persons look around at the same time. Fewer than there may be exports.
 const VISITS: usize = 2;
 
-/// What is searched for: a part of many names.
-const SOUGHT: &str = "er";
+/// What is searched for: a part of many names, and not the whole of one, which the search would lead to.
+const SOUGHT: &str = "ing";
 
 /// A row of the table: the method and the path of a route.
 type Row = (&'static str, &'static str);
@@ -384,7 +384,7 @@ async fn every_page_about_records_is_open_to_whom_the_api_answers() {
     let found = linked(&seen, "").into_iter().filter(|link| link.contains('/'));
     let found: BTreeSet<String> =
         found.filter_map(|link| Some(link.split_once('/')?.0.to_owned())).collect();
-    assert!(found.len() > 5, "{found:?}");
+    assert!(found.len() >= 5, "{found:?}");
     for kind in kinds.iter().filter(|kind| kind.export.is_some()) {
         for person in persons.iter().filter(|person| person.name != "superuser") {
             let ask = person.asks(shop.get(&format!("/exports/{}", kind.name)));
