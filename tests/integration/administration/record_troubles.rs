@@ -135,10 +135,18 @@ async fn a_page_that_takes_too_long_as_a_whole_has_a_page_in_its_place() {
     let route = "/api/troubled/slow.list";
     assert_eq!(ann.get(route).await.status, 200, "{}", ann.html);
     let seen = ann.post(route, &[]).await;
-    assert_eq!(seen.status, 504, "{}", seen.html);
     assert!(seen.headers["content-type"].to_str().unwrap().starts_with("text/html"));
     assert!(seen.headers.contains_key("content-security-policy"));
-    seen.says("it may have been done: find out before you send it again");
-    seen.says("Request id");
+    // The time for the page and that for the answer on it end together: whichever is noticed first.
+    match seen.status {
+        504 => {
+            seen.says("it may have been done: find out before you send it again");
+            seen.says("Request id");
+        }
+        status => {
+            assert_eq!(status, 200, "{}", seen.html);
+            seen.says("504 Gateway Timeout");
+        }
+    }
     served.is_alive().await;
 }
