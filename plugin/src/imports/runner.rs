@@ -41,6 +41,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSES: u32 = 15;
 /// How often a line is tried again because somebody else may have created its record meanwhile.
 const LOOKS: u32 = 2;
+/// After how many new records the engine looks how large tables have become, and then after twice as many each time.
+const GROWN: i64 = 1_000;
 /// How many records that a dry run has created it remembers.
 const REMEMBERED: usize = 1_000_000;
 
@@ -93,6 +95,7 @@ impl Runner {
         let mut pauses = 0;
         let mut told = Instant::now();
         let mut pace = usize::MAX;
+        let mut grown = GROWN;
         loop {
             let at_most = match self.shop.parameters.current() {
                 Ok(parameters) => usize::try_from(parameters.import_lines).unwrap_or(1),
@@ -138,6 +141,10 @@ impl Runner {
             pace = if count < offered.len() { count.max(1) } else { pace.saturating_mul(2) };
             lines.drain(..count);
             self.progress = written.progress;
+            if self.progress.counts.created >= grown {
+                self.note_growth().await;
+                grown = self.progress.counts.created.saturating_mul(2);
+            }
             let failed = written.outcomes.iter().any(|of| of.result == Became::Failed);
             for outcome in &written.outcomes {
                 if self.import.dry_run
@@ -159,6 +166,21 @@ impl Runner {
                 self.report.sign_of_life();
                 told = Instant::now();
             }
+        }
+    }
+
+    /// Lets an engine that keeps plans know how large tables have become. PostgreSQL takes its indexes of trigrams for
+    /// empty otherwise, and finds each SKU with them.
+    async fn note_growth(&self) {
+        let store = &self.shop.store;
+        if !store.dialect().keeps_plans {
+            return;
+        }
+        let tables = self.shop.registry.tables();
+        let tables: Vec<&str> = tables.iter().map(|of| of.table).chain(["shop_changes"]).collect();
+        // Statements are only slower otherwise.
+        if let Err(error) = store.analyze(&tables).await {
+            tracing::warn!(causes = chain(&error), "the sizes of tables could not be noted");
         }
     }
 

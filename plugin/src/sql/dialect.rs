@@ -55,6 +55,8 @@ pub struct Dialect {
     /// Prepares a connection for transactions with many statements, and for those with few. `None` on an engine that
     /// makes no difference.
     pub many_or_few_statements: Option<[&'static str; 2]>,
+    /// Whether plans of statements are kept, or made, from what was known of tables when they were small.
+    pub keeps_plans: bool,
     /// Begins a read-only transaction on one snapshot. `None` on an engine with connections on which it
     /// begins with its first statement: one answer of the server less to wait for.
     pub begin_read: Option<&'static str>,
@@ -183,6 +185,7 @@ pub static SQLITE: Dialect = Dialect {
     // What would undo a statement is written to a file if it is more than 64 KiB, unless it is kept in memory, which
     // costs a small transaction a quarter more.
     many_or_few_statements: Some(["PRAGMA temp_store = MEMORY", "PRAGMA temp_store = DEFAULT"]),
+    keeps_plans: false,
     begin_read: Some("BEGIN"),
     ensure_open: None,
     commit: "COMMIT",
@@ -246,6 +249,7 @@ pub static POSTGRES: Dialect = Dialect {
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
     many_or_few_statements: None,
+    keeps_plans: true,
     begin_read: Some("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
     ensure_open: None,
     commit: "COMMIT",
@@ -325,6 +329,7 @@ pub static MYSQL: Dialect = Dialect {
     // their own, which must not be committed.
     begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
     many_or_few_statements: None,
+    keeps_plans: false,
     begin_read: None,
     ensure_open: Some("RELEASE SAVEPOINT begun; SAVEPOINT begun"),
     commit: "RELEASE SAVEPOINT begun; COMMIT; SET autocommit = ON",

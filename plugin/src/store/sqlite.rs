@@ -35,8 +35,9 @@ use crate::sql::{self, RowsOf, Statement};
 const LOGGED: &str = "10000";
 
 /// The size of the writer's cache, in negative KiB. The pages of a transaction that it cannot hold are logged
-/// before the commit, and once more after each further change; those of 500 products are about 8 MiB.
-const CACHED: &str = "-16384";
+/// before the commit, and once more after each further change; those of 500 products are 8 MiB in a small store, and
+/// more in a larger one, whose indexes have them further apart.
+const CACHED: &str = "-40960";
 
 /// The number of its steps after which the engine asks whether it may continue.
 const STEPS: i32 = 1_000;
