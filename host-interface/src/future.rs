@@ -58,7 +58,7 @@ where
     })
 }
 
-/// The same for a result that crosses as it is.
+/// Answers such a call whose result crosses as it is.
 pub(crate) fn answer_with<I, T, F>(input: &str, call: impl FnOnce(I) -> F) -> RawFuture<T>
 where
     I: DeserializeOwned,

@@ -265,7 +265,7 @@ pub fn attributes(
     Ok(attributes)
 }
 
-/// Appends the same attributes as the text of a JSON object.
+/// Appends these attributes as the text of a JSON object.
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use self::counted::Host;
 use self::routes::Route;
-use self::table::Table;
+use self::table::{Row, Table};
 
 /// How often a request that is above its bound is counted once more. On a busy machine requests take longer, and a
 /// count has more of what a host does once a second.
@@ -70,6 +70,11 @@ impl Settings {
         }
         settings
     }
+
+    /// Whether a row is among those that are counted.
+    fn wants(&self, name: &str) -> bool {
+        name.contains(&self.only)
+    }
 }
 
 fn main() -> ExitCode {
@@ -80,14 +85,12 @@ fn main() -> ExitCode {
     });
     let mut table = Table::read();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let measured = runtime.block_on(measure(&program, &settings, &table));
+    runtime.block_on(measure(&program, &settings, &mut table));
     let mut failed = false;
     println!("{}", table::HEAD);
-    for (name, now) in measured {
-        let verdict = table.verdict(&name, now);
-        let row = table.row(&name);
+    for row in table.rows().filter(|row| settings.wants(&row.name)) {
+        let verdict = row.verdict(row.now);
         failed |= verdict.is_some() && !settings.write;
-        row.now = now;
         println!("{row}{}", verdict.unwrap_or_default());
     }
     if settings.write {
@@ -96,36 +99,32 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed))
 }
 
-/// Millions of instructions for a request of each row.
-async fn measure(program: &Path, settings: &Settings, table: &Table) -> Vec<(String, f64)> {
-    let all = || routes::ALL.iter().chain(&routes::BESIDE_WEBHOOKS);
-    let named: Vec<&str> = all().map(|route| route.name).collect();
+/// Writes into each row that is wanted what its request costs now.
+async fn measure(program: &Path, settings: &Settings, table: &mut Table) {
+    let all = routes::ALL.iter().chain(&routes::BESIDE_WEBHOOKS);
+    let named: Vec<&str> = all.map(|route| route.name).collect();
     assert_eq!(named, table.names(), "the rows of table.md are those of routes.rs, in order");
+    let wanted = |route: &&Route| settings.wants(route.name);
     let mut host = Host::start(program).await;
     routes::prepare(&host).await;
-    let wanted = |route: &&Route| route.name.contains(&settings.only);
-    let mut measured = Vec::new();
     for route in routes::ALL.iter().filter(wanted) {
-        measured.push(count(&mut host, route, table, settings).await);
+        count(&mut host, route, table.row(route.name), settings).await;
     }
-    routes::subscribe(&mut host).await;
-    for route in routes::BESIDE_WEBHOOKS.iter().filter(wanted) {
-        measured.push(count(&mut host, route, table, settings).await);
+    let mut beside = routes::BESIDE_WEBHOOKS.iter().filter(wanted).peekable();
+    if beside.peek().is_some() {
+        routes::subscribe(&mut host).await;
     }
-    measured
+    for route in beside {
+        count(&mut host, route, table.row(route.name), settings).await;
+    }
 }
 
-/// The name of a request and millions of instructions for it.
-async fn count(
-    host: &mut Host,
-    route: &Route,
-    table: &Table,
-    settings: &Settings,
-) -> (String, f64) {
+/// Writes into its row what a request costs.
+async fn count(host: &mut Host, route: &Route, row: &mut Row, settings: &Settings) {
     let mut nth = 0..;
     let mut counted = host.count(route, &mut nth).await;
     for _ in 0..AGAIN {
-        if table.verdict(route.name, counted.millions).is_none() {
+        if row.verdict(counted.millions).is_none() {
             break;
         }
         counted = counted.or_less(host.count(route, &mut nth).await);
@@ -133,5 +132,5 @@ async fn count(
     if settings.profile {
         eprintln!("{}: {}", route.name, counted.file.display());
     }
-    (route.name.to_owned(), counted.millions)
+    row.now = counted.millions;
 }

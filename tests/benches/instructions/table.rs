@@ -18,7 +18,7 @@ pub struct Table {
 /// A row, in millions of instructions.
 #[derive(Clone)]
 pub struct Row {
-    name: String,
+    pub name: String,
     /// What the request cost at the commit that the introduction names; `None` if it was not there yet.
     before: Option<f64>,
     /// What it cost when the row was written.
@@ -44,10 +44,8 @@ impl Table {
         self.rows.iter().map(|row| row.name.as_str()).collect()
     }
 
-    /// What is wrong with the count of a request, if anything is.
-    pub fn verdict(&self, name: &str, counted: f64) -> Option<&'static str> {
-        let row = self.rows.iter().find(|row| row.name == name).expect("each request has its row");
-        (counted > row.bound * TOLERANCE).then_some(" **above its bound**")
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter()
     }
 
     pub fn row(&mut self, name: &str) -> &mut Row {
@@ -62,6 +60,11 @@ impl Row {
         let number = |text: &str| text.parse::<f64>().unwrap_or_else(|_| panic!("{line:?}"));
         let before = (!before.is_empty()).then(|| number(before));
         Row { name: name.to_owned(), before, now: number(now), bound: number(bound) }
+    }
+
+    /// What is wrong with a count, if anything is.
+    pub fn verdict(&self, counted: f64) -> Option<&'static str> {
+        (counted > self.bound * TOLERANCE).then_some(" **above its bound**")
     }
 }
 
