@@ -82,7 +82,8 @@ impl Absence {
         let next = match attributes["state"].as_str()? {
             "active" if attributes["behind"] != 0 => return Some(0),
             "active" if attributes["retrying"] == 0 => return None,
-            "active" => "SELECT min(due_at) FROM shop_webhook_retries",
+            // The last one may be done since: then there is more to see at once.
+            "active" => "SELECT coalesce(min(due_at), 0) FROM shop_webhook_retries",
             "failing" => "SELECT resume_at FROM shop_webhook_places",
             "pending" => return Some(0),
             _ => return None,

@@ -1,5 +1,6 @@
 //! A store whose job sends what webhooks get, with receivers in this process, and a clock that a test moves on.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host_interface::{Event, Method};
@@ -61,11 +62,21 @@ impl Sending {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::select! {
-            (done, sent) = async { tokio::join!(work, app.job("send_webhooks")) } => {
-                sent.unwrap();
-                done
+        // As a host does, it begins the job again when that has ended by itself.
+        let is_done = AtomicBool::new(false);
+        let work = async {
+            let done = work.await;
+            is_done.store(true, Ordering::Relaxed);
+            done
+        };
+        let jobs = async {
+            while !is_done.load(Ordering::Relaxed) {
+                app.job("send_webhooks").await.unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
+        };
+        tokio::select! {
+            (done, ()) = async { tokio::join!(work, jobs) } => done,
             () = places => unreachable!("it has no end"),
         }
     }
