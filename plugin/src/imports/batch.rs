@@ -97,7 +97,8 @@ impl<'i> Batch<'i> {
         batch.find(write).await?;
         if !alone {
             let checks = batch.checks(write)?;
-            write.prepare(checks).await?;
+            let new = batch.lines.len().saturating_sub(batch.found.len());
+            write.prepare(checks, new).await?;
         }
         Ok(batch)
     }
@@ -145,7 +146,8 @@ impl<'i> Batch<'i> {
                 let texts = wanted.iter().map(|known| {
                     if resource.is_folded(field) { fold(&known.shown) } else { known.shown.clone() }
                 });
-                let wanted = sql::find_by(resource, field, texts.collect(), None);
+                let dialect = write.transaction.dialect();
+                let wanted = sql::find_by(resource, field, texts.collect(), None, dialect);
                 for Found { key, text, .. } in write.transaction.rows(wanted).await? {
                     self.found.insert(self.import.key.folded(&text), key);
                     keys.push(key);

@@ -119,7 +119,8 @@ impl Looked {
     ) -> Result<(), Error> {
         let Naming { one, by } = self.naming;
         let within = one.field.within.map(|[_, theirs]| theirs);
-        for found in transaction.rows(sql::find_by(one.target, by, texts, within)).await? {
+        let wanted = sql::find_by(one.target, by, texts, within, transaction.dialect());
+        for found in transaction.rows(wanted).await? {
             let compared = if self.any_case { fold(&found.text) } else { found.text.clone() };
             self.found.entry(compared).or_default().push(found);
         }

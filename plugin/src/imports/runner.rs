@@ -244,7 +244,7 @@ impl Runner {
                 break;
             }
         }
-        write.write_entries().await?;
+        write.write_together().await?;
         add_versions(&mut outcomes, resource, &mut write).await?;
         let progress = self.after(lines, &outcomes);
         if dry_run {

@@ -35,8 +35,17 @@ pub struct Write<'c> {
     has_mail: bool,
     /// Checks that were done beforehand, for several records at once, and passed.
     passed: HashSet<Check>,
-    /// Entries of ledgers that are inserted later, those of several records at once.
-    entries: Option<Vec<(&'static str, Entries)>>,
+    /// What is known of the records that are written together.
+    together: Option<Together>,
+}
+
+/// What is inserted later, for several records at once.
+#[derive(Debug)]
+struct Together {
+    /// Entries of ledgers.
+    entries: Vec<(&'static str, Entries)>,
+    /// How many more records are expected to be new.
+    new: usize,
 }
 
 /// Entries of a ledger: the columns, and the values of each.
@@ -49,14 +58,14 @@ impl<'c> Write<'c> {
     /// [`Error::Repeated`] with the answer, if the write with the key of the request has been done.
     pub async fn begin(call: &'c Call<'c>) -> Result<Self, Error> {
         let transaction = once::begin(call).await?;
-        Ok(Self { call, transaction, has_mail: false, passed: HashSet::new(), entries: None })
+        Ok(Self { call, transaction, has_mail: false, passed: HashSet::new(), together: None })
     }
 
-    /// Prepares to write several records: does these checks of them at once, and from now on keeps the entries
-    /// of ledgers until [`write_entries`](Self::write_entries). Whatever the records do to one another is found
-    /// by the constraints of the database.
-    pub async fn prepare(&mut self, mut checks: Vec<Check>) -> Result<(), Error> {
-        self.entries = Some(Vec::new());
+    /// Prepares to write several records, of which about so many are new: does these checks of them at once, and from
+    /// now on keeps the entries of ledgers until [`write_together`](Self::write_together), and new records where the
+    /// engine permits it. Whatever the records do to one another is found by the constraints of the database.
+    pub async fn prepare(&mut self, mut checks: Vec<Check>, new: usize) -> Result<(), Error> {
+        self.together = Some(Together { entries: Vec::new(), new });
         let mut seen = HashSet::new();
         checks.retain(|check| seen.insert(check.clone()));
         let results = self.ask(&checks.iter().collect::<Vec<_>>()).await?;
@@ -66,10 +75,11 @@ impl<'c> Write<'c> {
         Ok(())
     }
 
-    /// Inserts the entries of ledgers that have been kept. The commit does so as well; before it, this shows
-    /// what is wrong with them.
-    pub async fn write_entries(&mut self) -> Result<(), Error> {
-        for (ledger, entries) in self.entries.take().unwrap_or_default() {
+    /// Inserts what has been kept. The commit does so as well; before it, this shows what is wrong with it.
+    pub async fn write_together(&mut self) -> Result<(), Error> {
+        self.transaction.settle().await?;
+        let kept = self.together.take().map(|kept| kept.entries);
+        for (ledger, entries) in kept.unwrap_or_default() {
             self.insert_entries(ledger, entries).await?;
         }
         Ok(())
@@ -77,7 +87,7 @@ impl<'c> Write<'c> {
 
     /// Commits, and returns the answer to the request, which is stored if the request has a key.
     pub async fn commit(mut self, answer: Response) -> Result<Response, Error> {
-        self.write_entries().await?;
+        self.write_together().await?;
         let answer = once::commit(self.call, self.transaction, answer).await?;
         if self.has_mail {
             self.call.shop.sender.wake();
@@ -206,7 +216,14 @@ impl<'c> Write<'c> {
     /// # Errors
     /// The fault of a value that another transaction has just taken or removed.
     pub async fn insert(&mut self, draft: &Draft) -> Result<i64, Error> {
-        let insert = sql::insert(draft.resource(), draft.changes(), self.transaction.dialect());
+        let (resource, dialect) = (draft.resource(), self.transaction.dialect());
+        if let Some(together) = &mut self.together
+            && dialect.free_keys.is_some()
+        {
+            together.new = together.new.saturating_sub(1);
+            return self.transaction.gather(resource, draft.changes(), together.new).await;
+        }
+        let insert = sql::insert(resource, draft.changes(), dialect);
         self.transaction.insert(insert).await.map_err(|error| violated(error, draft))
     }
 
@@ -250,7 +267,7 @@ impl<'c> Write<'c> {
             (columns, row) = entry.into_iter().chain(origin.clone()).unzip();
             rows.push(row);
         }
-        if let Some(kept) = &mut self.entries {
+        if let Some(Together { entries: kept, .. }) = &mut self.together {
             match kept.iter_mut().find(|(of, (same, _))| *of == ledger.table && *same == columns) {
                 Some((_, (_, others))) => others.append(&mut rows),
                 None => kept.push((ledger.table, (columns, rows))),

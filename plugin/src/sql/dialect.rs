@@ -55,6 +55,9 @@ pub struct Dialect {
     /// Prepares a connection for transactions with many statements, and for those with few. `None` on an engine that
     /// makes no difference.
     pub many_or_few_statements: Option<[&'static str; 2]>,
+    /// Whether the texts of a list are looked up one by one, by an index of whole texts: for many at once the engine would
+    /// search its index of trigrams, and read its entries a thousand times.
+    pub seeks_each: bool,
     /// Whether plans of statements are kept, or made, from what was known of tables when they were small.
     pub keeps_plans: bool,
     /// Begins a read-only transaction on one snapshot. `None` on an engine with connections on which it
@@ -113,10 +116,22 @@ pub struct Dialect {
     pub columns: &'static str,
     /// Reads the key that a table generated last, even if its record has been deleted.
     pub last_key: fn(table: &str, key: &str) -> String,
+    /// Reads keys that a table will not generate for other records. `None` on an engine that gives keys
+    /// only to rows.
+    pub free_keys: Option<FreeKeys>,
     /// How it keeps counts and sums.
     pub kept: &'static Terms,
     /// Makes a table generate keys above this one, which must not be below any existing key.
     pub give_keys_above: fn(table: &str, key: &str, last: i64) -> Vec<String>,
+}
+
+/// See [`Dialect::free_keys`].
+#[derive(Clone, Copy, Debug)]
+pub struct FreeKeys {
+    /// The query for a table and its key; it is bound to the number of keys.
+    pub read: fn(table: &str, key: &str) -> String,
+    /// Whether they stay free whatever else is inserted.
+    pub last: bool,
 }
 
 /// How the limit of a page is written. As text it is rounded up, so that few texts are prepared.
@@ -185,6 +200,7 @@ pub static SQLITE: Dialect = Dialect {
     // What would undo a statement is written to a file if it is more than 64 KiB, unless it is kept in memory, which
     // costs a small transaction a quarter more.
     many_or_few_statements: Some(["PRAGMA temp_store = MEMORY", "PRAGMA temp_store = DEFAULT"]),
+    seeks_each: false,
     keeps_plans: false,
     begin_read: Some("BEGIN"),
     ensure_open: None,
@@ -218,6 +234,18 @@ pub static SQLITE: Dialect = Dialect {
     last_key: |table, _| {
         format!("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table}'")
     },
+    // A write is alone, so these are free until it inserts something itself.
+    free_keys: Some(FreeKeys {
+        read: |table, _| {
+            format!(
+                "WITH RECURSIVE places (place) AS \
+                 (SELECT 1 UNION ALL SELECT place + 1 FROM places WHERE place < ?) \
+                 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table}'), 0) \
+                 + place AS c0 FROM places"
+            )
+        },
+        last: false,
+    }),
     give_keys_above: |table, _, last| {
         vec![
             format!("DELETE FROM sqlite_sequence WHERE name = '{table}'"),
@@ -249,6 +277,7 @@ pub static POSTGRES: Dialect = Dialect {
     char_length: "char_length",
     begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
     many_or_few_statements: None,
+    seeks_each: true,
     keeps_plans: true,
     begin_read: Some("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
     ensure_open: None,
@@ -291,6 +320,12 @@ pub static POSTGRES: Dialect = Dialect {
              (SELECT last_value FROM {table}_{key}_seq WHERE is_called)), 0)"
         )
     },
+    free_keys: Some(FreeKeys {
+        read: |table, key| {
+            format!("SELECT nextval('{table}_{key}_seq') AS c0 FROM generate_series(1, ?)")
+        },
+        last: true,
+    }),
     give_keys_above: |table, key, last| vec![format!("SELECT setval('{table}_{key}_seq', {last})")],
 };
 
@@ -329,6 +364,7 @@ pub static MYSQL: Dialect = Dialect {
     // their own, which must not be committed.
     begin_write: "SET autocommit = OFF; START TRANSACTION; SAVEPOINT begun",
     many_or_few_statements: None,
+    seeks_each: false,
     keeps_plans: false,
     begin_read: None,
     ensure_open: Some("RELEASE SAVEPOINT begun; SAVEPOINT begun"),
@@ -374,6 +410,7 @@ pub static MYSQL: Dialect = Dialect {
              WHERE table_schema = database() AND table_name = '{table}'"
         )
     },
+    free_keys: None,
     give_keys_above: |table, _, last| {
         vec![format!("ALTER TABLE {table} AUTO_INCREMENT = {}", last.saturating_add(1))]
     },

@@ -1,6 +1,7 @@
 //! SQL that finds records by what a client knows them by. Independent of what is done with them.
 
 use super::columns::{folded, only, own};
+use super::dialect::Dialect;
 use super::row::{Rows, row};
 use crate::model::field::Field;
 use crate::model::resource::Resource;
@@ -25,18 +26,30 @@ pub fn find_by(
     field: &Field,
     values: Vec<String>,
     within: Option<&str>,
+    dialect: &Dialect,
 ) -> Rows<Found> {
     let column = own(field.name);
     let searched = if resource.is_folded(field) { folded(&column) } else { column.clone() };
     let key = own(resource.key);
     let beside = within.map_or_else(|| "NULL".to_owned(), own);
-    // An index without empty texts can be used only if the query excludes them.
     let text = format!(
-        "SELECT {key} AS c0, {column} AS c1, {beside} AS c2 FROM {} t \
-         WHERE {searched} IN (?) AND {searched} <> ''{}",
-        resource.table,
+        "SELECT {key} AS c0, {column} AS c1, {beside} AS c2 FROM {}{}",
+        with_texts(resource.table, &searched, dialect),
         only(resource, "t.")
     );
     let values = values.into_iter().map(Value::Text).collect();
-    Rows::written(text, vec![values]).planned_anew()
+    Rows::written(text, vec![values])
+}
+
+/// The rows of a table that have one of a list of texts in a column, and the condition for it, as `t`. The list is bound.
+pub(super) fn with_texts(table: &str, column: &str, dialect: &Dialect) -> String {
+    // An index without empty texts can be used only if the query excludes them.
+    if dialect.seeks_each {
+        return format!(
+            "(SELECT DISTINCT unnest(ARRAY[?]) AS sought) list CROSS JOIN LATERAL \
+             (SELECT * FROM {table} t WHERE {column} = sought AND {column} <> '' OFFSET 0) t \
+             WHERE true"
+        );
+    }
+    format!("{table} t WHERE {column} IN (?) AND {column} <> ''")
 }

@@ -104,7 +104,7 @@ pub fn queued(until: i64, limit: i64) -> Rows<Queued> {
 pub fn existing(resource: &Resource, keys: Vec<i64>) -> Rows<Key> {
     let (Resource { table, key, .. }, only) = (resource, only(resource, ""));
     let text = format!("SELECT {key} AS c0 FROM {table} WHERE {key} IN (?){only}");
-    Rows::written(text, vec![keys.into_iter().map(Value::Int).collect()]).planned_anew()
+    Rows::written(text, vec![keys.into_iter().map(Value::Int).collect()])
 }
 
 /// Gives changes their places. That of a record which was deleted before changes too: it may have been

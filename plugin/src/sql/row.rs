@@ -73,13 +73,6 @@ impl<R: Row> Rows<R> {
     pub fn written(text: impl Into<Cow<'static, str>>, binds: Vec<Vec<Value>>) -> Self {
         Self { table: Table::new(text, binds, R::KINDS), of: PhantomData }
     }
-
-    /// This query, planned for its values each time. A plan that was kept since a table was small finds values with
-    /// an index of trigrams however large the table has become.
-    pub fn planned_anew(mut self) -> Self {
-        self.table.planned_anew = true;
-        self
-    }
 }
 
 impl Column for i64 {

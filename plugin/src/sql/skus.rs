@@ -1,5 +1,7 @@
 //! SQL that finds products by SKU. Independent of what is done with them.
 
+use super::dialect::Dialect;
+use super::lookup::with_texts;
 use super::row::{Rows, row};
 use crate::model::value::Value;
 
@@ -16,8 +18,7 @@ row! {
 }
 
 /// Finds the products whose variants have these SKUs, which are case-folded: a row for each SKU that is found.
-pub fn find_skus(folded: Vec<String>) -> Rows<OfSku> {
-    // An index without empty texts can be used only if the query excludes them.
-    const FIND: &str = "FROM shop_variants WHERE sku_fold IN (?) AND sku_fold <> ''";
-    Rows::select(FIND, vec![folded.into_iter().map(Value::Text).collect()]).planned_anew()
+pub fn find_skus(folded: Vec<String>, dialect: &Dialect) -> Rows<OfSku> {
+    let from = format!("FROM {}", with_texts("shop_variants", "t.sku_fold", dialect));
+    Rows::select(&from, vec![folded.into_iter().map(Value::Text).collect()])
 }

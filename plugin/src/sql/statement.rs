@@ -51,8 +51,6 @@ pub struct Table {
     pub(super) binds: Vec<Vec<Value>>,
     /// The kinds of the columns.
     pub columns: &'static [Kind],
-    /// Whether it is planned for its values, each time, on an engine that keeps plans.
-    pub planned_anew: bool,
 }
 
 impl Table {
@@ -62,7 +60,7 @@ impl Table {
         binds: Vec<Vec<Value>>,
         columns: &'static [Kind],
     ) -> Self {
-        Self { text: text.into(), binds, columns, planned_anew: false }
+        Self { text: text.into(), binds, columns }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::columns::{folded, rest};
 use super::copy::insert_rows;
 use super::dialect::Dialect;
+use super::row::{Key, Rows};
 use super::statement::{Builder, Statement};
 use crate::model::field::Field;
 use crate::model::question::Check;
@@ -79,17 +80,32 @@ pub fn insert<'a>(
     sql.push("INSERT INTO ");
     sql.push(resource.table);
     sql.push(" (");
-    let columns: Vec<(String, Value)> =
-        columns_of(resource, values).chain(fixed(resource)).collect();
-    sql.list(columns.iter(), |sql, (name, _)| sql.push(name));
+    let (columns, values) = row_of(resource, values);
+    sql.list(columns.iter(), |sql, name| sql.push(name));
     sql.push(") VALUES (");
-    sql.list(columns.into_iter(), |sql, (_, value)| sql.bind(value));
+    sql.list(values.into_iter(), |sql, value| sql.bind(value));
     sql.push(")");
     if dialect.returns_keys {
         sql.push(" RETURNING ");
         sql.push(resource.key);
     }
     sql.finish()
+}
+
+/// Reads keys that the table of a resource will not generate for other records; `None` on an engine that gives keys only
+/// to rows.
+pub fn free_keys(resource: &Resource, count: usize, dialect: &Dialect) -> Option<Rows<Key>> {
+    let text = (dialect.free_keys.as_ref()?.read)(resource.table, resource.key);
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    Some(Rows::written(text, vec![vec![Value::Int(count)]]))
+}
+
+/// A record as its columns, without the key, and their values.
+pub fn row_of<'a>(
+    resource: &Resource,
+    values: impl Iterator<Item = (&'a Field, &'a Value)>,
+) -> (Vec<String>, Vec<Value>) {
+    columns_of(resource, values).chain(fixed(resource)).unzip()
 }
 
 /// Inserts records with values for the same fields.

@@ -83,11 +83,6 @@ pub(super) trait Driver: Run {
 
     // Statements and their results.
 
-    /// Lets a query be planned for its values, on an engine that keeps plans which were made for others.
-    fn planned_anew(query: Bound<Self>) -> Bound<Self> {
-        query
-    }
-
     /// The text with the engine's own placeholders.
     fn placeholders(text: String) -> String {
         text

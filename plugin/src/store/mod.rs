@@ -13,6 +13,7 @@ mod driver;
 mod engine;
 mod failure;
 mod filling;
+mod gathered;
 mod lease;
 mod migrations;
 mod mysql;

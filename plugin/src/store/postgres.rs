@@ -140,10 +140,6 @@ impl Driver for Postgres {
         }
     }
 
-    fn planned_anew(query: Bound<Self>) -> Bound<Self> {
-        query.persistent(false)
-    }
-
     fn number(row: &PgRow, column: usize) -> Result<i64, sqlx::Error> {
         let raw = row.try_get_raw(column)?;
         // The type is looked up once.

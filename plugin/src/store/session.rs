@@ -158,12 +158,7 @@ async fn table<D: Driver>(
         return read.ok_or(sqlx::Error::RowNotFound);
     }
     let kinds = table.columns.to_vec();
-    let is_planned_anew = table.planned_anew;
-    let mut query = bound::<D>(sql::table(table, D::DIALECT));
-    if is_planned_anew {
-        query = D::planned_anew(query);
-    }
-    let rows = D::fetch_all(connection, query).await?;
+    let rows = D::fetch_all(connection, bound::<D>(sql::table(table, D::DIALECT))).await?;
     Ok(Cells::fetched::<D>(0, rows, kinds, 0))
 }
 

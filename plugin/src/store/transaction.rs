@@ -11,14 +11,16 @@ use super::cells::Cells;
 use super::driver::{Stream, sql_text};
 use super::engine::Engine;
 use super::failure::interrupted;
+use super::gathered::{AT_ONCE, Gathered};
 use super::pools::Access;
 use super::ready::PATIENCE;
 use super::session::Session;
 use crate::error::{Error, chain};
+use crate::model::field::Field;
 use crate::model::question::{Page, Shape};
 use crate::model::resource::Resource;
 use crate::model::selection::Selection;
-use crate::model::value::Kind;
+use crate::model::value::{Kind, Value};
 use crate::sql::approach::Approach;
 use crate::sql::dialect::Dialect;
 use crate::sql::{self, Row, Rows, Statement, Table};
@@ -60,6 +62,8 @@ pub struct Transaction {
     access: Access,
     /// The part of it that is under way.
     part: Option<Part>,
+    /// Rows that are inserted before its next statement.
+    gathered: Gathered,
 }
 
 /// A part of a transaction.
@@ -97,7 +101,13 @@ impl Transaction {
         if let Some(begin) = begin {
             session.execute_batch(begin.into_sql_str()).await?;
         }
-        Ok(Self { session, engine: Arc::clone(engine), access, part: None })
+        Ok(Self {
+            session,
+            engine: Arc::clone(engine),
+            access,
+            part: None,
+            gathered: Gathered::default(),
+        })
     }
 
     /// The engine's SQL, where engines differ.
@@ -122,7 +132,7 @@ impl Transaction {
 
     /// Locks a row that a statement names.
     pub async fn lock_row(&mut self, lock: Statement) -> Result<(), Error> {
-        let done = self.session.insert(lock).await;
+        let done = self.session().await?.insert(lock).await;
         self.explained(done).await.map(drop)
     }
 
@@ -145,7 +155,7 @@ impl Transaction {
 
     /// Reads a page within this transaction.
     pub async fn page(&mut self, page: &Page) -> Result<Cells, Error> {
-        let done = self.session.page(page).await;
+        let done = self.session().await?.page(page).await;
         self.explained(done).await
     }
 
@@ -163,12 +173,12 @@ impl Transaction {
 
     /// Finds out how a page would be read.
     pub async fn approach(&mut self, page: &Page) -> Result<Approach, Error> {
-        self.session.approach(page).await
+        self.session().await?.approach(page).await
     }
 
     /// Reads a table that is not a page of a resource; its total is 0.
     pub async fn table(&mut self, table: Table) -> Result<Cells, Error> {
-        self.session.table(table).await
+        self.session().await?.table(table).await
     }
 
     /// Reads rows by the names of their columns.
@@ -192,7 +202,7 @@ impl Transaction {
     /// Reads one row of whole numbers; `None` if there is no row. A decimal is returned in units of
     /// its last place.
     pub async fn numbers(&mut self, statement: Statement) -> Result<Vec<i64>, Error> {
-        let done = self.session.numbers(statement).await;
+        let done = self.session().await?.numbers(statement).await;
         self.explained(done).await
     }
 
@@ -213,7 +223,7 @@ impl Transaction {
 
     /// Reads a column of text.
     pub async fn texts(&mut self, statement: Statement) -> Result<Vec<String>, Error> {
-        let done = self.session.texts(statement).await;
+        let done = self.session().await?.texts(statement).await;
         self.explained(done).await
     }
 
@@ -223,14 +233,67 @@ impl Transaction {
     /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn execute(&mut self, statement: Statement) -> Result<(), Error> {
         self.writes();
-        let done = self.session.insert(statement).await;
+        let done = self.session().await?.insert(statement).await;
         self.explained(done).await.map(drop)
     }
 
     /// Runs a text of statements without values.
     pub(crate) async fn execute_batch(&mut self, text: String) -> Result<(), Error> {
         self.writes();
-        self.session.execute_batch(sql_text(text).into_sql_str()).await
+        self.session().await?.execute_batch(sql_text(text).into_sql_str()).await
+    }
+
+    /// Inserts a record with others, before the next statement whatever that is, and returns its key. About so many
+    /// others follow. Call it only where all of the transaction can be done again: it is no longer known then which
+    /// record a constraint refuses.
+    ///
+    /// # Errors
+    /// Those of the records before it, as a conflict.
+    pub async fn gather<'a>(
+        &mut self,
+        resource: &Resource,
+        values: impl Iterator<Item = (&'a Field, &'a Value)>,
+        others: usize,
+    ) -> Result<i64, Error> {
+        self.writes();
+        let (columns, values) = sql::row_of(resource, values);
+        if !self.gathered.takes(resource, &columns) {
+            self.settle().await?;
+        }
+        let key = match self.gathered.free_key(resource) {
+            Some(key) => key,
+            None => {
+                let count = others.saturating_add(1).min(AT_ONCE);
+                let keys = sql::free_keys(resource, count, self.dialect());
+                let keys = keys.ok_or(Error::Contract("an engine gives keys only to rows"))?;
+                let keys = self.rows(keys).await?;
+                let first = self.gathered.take_keys(resource, keys);
+                first.ok_or(Error::Contract("an engine has no key for a record"))?
+            }
+        };
+        self.gathered.push(columns, key, values);
+        Ok(key)
+    }
+
+    /// Inserts what was gathered.
+    ///
+    /// # Errors
+    /// Database errors; a violated constraint is a conflict, after which all is to be done again, each record alone.
+    pub async fn settle(&mut self) -> Result<(), Error> {
+        for statement in self.gathered.take(self.engine.dialect()) {
+            let done = self.session.insert(statement).await;
+            self.explained(done).await.map_err(|error| match error {
+                Error::Constraint(..) => interrupted(),
+                error => error,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The connection, once what was gathered is in the database.
+    async fn session(&mut self) -> Result<&mut dyn Session, Error> {
+        self.settle().await?;
+        Ok(&mut *self.session)
     }
 
     /// Inserts a row, and returns its key.
@@ -239,7 +302,7 @@ impl Transaction {
     /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn insert(&mut self, statement: Statement) -> Result<i64, Error> {
         self.writes();
-        let done = self.session.insert(statement).await;
+        let done = self.session().await?.insert(statement).await;
         let key = self.explained(done).await?;
         key.ok_or(Error::Contract("an insertion has returned no key"))
     }
@@ -250,7 +313,7 @@ impl Transaction {
     /// Database errors; a violated constraint is [`Error::Constraint`].
     pub async fn change(&mut self, statement: Statement) -> Result<u64, Error> {
         self.writes();
-        let done = self.session.change(statement).await;
+        let done = self.session().await?.change(statement).await;
         self.explained(done).await
     }
 
@@ -327,6 +390,7 @@ impl Transaction {
     /// When the commit fails; nothing is written then. If the database does not answer to it, the outcome is
     /// unknown ([`Error::Undecided`]), and the work must not be repeated.
     pub async fn commit(mut self) -> Result<(), Error> {
+        self.settle().await?;
         let commit = match self.access {
             Access::Write => self.dialect().commit,
             Access::Read | Access::Snapshot => "COMMIT",

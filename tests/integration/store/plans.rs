@@ -356,6 +356,32 @@ async fn no_check_of_a_unique_value_scans_a_table() {
     store.close().await;
 }
 
+/// What an import names is found by the index of whole texts, however many there are: an index of trigrams would be
+/// searched for each, and a table read to its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_texts_of_a_list_are_found_one_by_one() {
+    let (store, database) = filled().await;
+    let mut transaction = store.begin_read().await.unwrap();
+    let texts: Vec<String> = (0..200).map(|number| format!("sku-{number:06}")).collect();
+    let products = resources::REGISTRY.find("products").unwrap();
+    let sku = products.fields().find(|field| field.name == "sku").unwrap();
+    let named = sql::find_by(products, sku, texts.clone(), None, store.dialect());
+    let stocked = sql::find_skus(texts, store.dialect());
+    for (asked, table) in [(named.table, "shop_products"), (stocked.table, "shop_variants")] {
+        let asked = sql::table(asked, store.dialect());
+        let found = plan(&mut transaction, database.engine, asked).await;
+        let of_trigrams = found.contains("trigrams");
+        // One of them is unique, and where an engine has no unique index without empty texts, has another column.
+        let by_index = found.contains(&format!("{table}_sku")) || found.contains("sku_fold");
+        assert!(
+            by_index && !of_trigrams && waste(database.engine, &found, true).is_none(),
+            "{found}"
+        );
+    }
+    drop(transaction);
+    store.close().await;
+}
+
 /// A text in few records is searched for once: its keys are then known, and used for the page.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rare_text_is_searched_for_once() {

@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use host_interface::Method;
+use plugin::error::Error;
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
 use plugin::sql::approach::{Approach, Keys};
 use plugin::sql::dialect::{Limits, MYSQL, POSTGRES, SQLITE};
 use plugin::sql::{self, Statement, Table};
+use plugin::store::Transaction;
 use plugin::wire::request::{Listing, Scope};
 use serde_json::{Value as Json, json};
 
@@ -301,5 +303,88 @@ async fn a_warmed_connection_plans_nothing_again() {
             assert!(run >= run_before, "was forgotten and prepared again: {text}");
         }
     }
+    store.app.shop.store.close().await;
+}
+
+/// A new manufacturer in a transaction that inserts several together, of which so many more follow.
+async fn gather(
+    transaction: &mut Transaction,
+    name: &str,
+    further: Option<(&str, Value)>,
+    others: usize,
+) -> i64 {
+    let manufacturers = resources::REGISTRY.find("manufacturers").unwrap();
+    let named = ("manufacturer_name", Value::Text(name.to_owned()));
+    let values = [named].into_iter().chain(further).map(|(name, value)| {
+        (manufacturers.fields().find(|field| field.name == name).unwrap(), value)
+    });
+    let values = Vec::from_iter(values);
+    let values = values.iter().map(|(field, value)| (*field, value));
+    transaction.gather(manufacturers, values, others).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "mariadb", ignore = "this engine gives keys only to rows")]
+async fn records_that_are_gathered_share_statements() {
+    let store = Bare::open().await;
+    let named = |key: i64| {
+        let text = "SELECT count(*) FROM shop_manufacturers WHERE shop_manufacturer_id = ? \
+                    AND manufacturer_name_fold = 'birch 7'";
+        Statement::fixed(text, vec![Value::Int(key)])
+    };
+    let mut transaction = store.app.shop.store.begin().await.unwrap();
+    let mut keys = Vec::new();
+    for number in 0..200 {
+        let name = format!("Birch {number}");
+        keys.push(gather(&mut transaction, &name, None, 199 - number).await);
+    }
+    assert_eq!(keys, Vec::from_iter(1..=200));
+    // Whatever follows finds them.
+    assert_eq!(transaction.number(named(keys[7])).await.unwrap(), 1);
+    // Those with other values are not among the others, and keep their order.
+    let mixed = [true, false, false, true];
+    let mut further = Vec::new();
+    for (others, described) in mixed.into_iter().enumerate().rev() {
+        let described = described.then(|| ("manufacturer_desc", Value::Text("Of wood.".into())));
+        further.push(gather(&mut transaction, "Oak", described, others).await);
+    }
+    transaction.commit().await.unwrap();
+    assert_eq!(further, [201, 202, 203, 204]);
+    let described = "SELECT shop_manufacturer_id FROM shop_manufacturers \
+                     WHERE manufacturer_desc <> '' ORDER BY shop_manufacturer_id DESC LIMIT 1";
+    let mut reading = store.app.shop.store.begin_read().await.unwrap();
+    assert_eq!(reading.number(Statement::fixed(described, Vec::new())).await.unwrap(), 204);
+    reading.commit().await.unwrap();
+    // An insertion by itself goes on after them.
+    let body = json!({"manufacturer_name": "Elm"});
+    let single = store.ask(Method::Post, "/manufacturers", body).await;
+    let single: Json = serde_json::from_slice(single.body()).unwrap();
+    assert_eq!(single["data"]["id"], "205");
+
+    let [_, _, writing] = plans(&store).await;
+    let insertions = writing.iter().filter(|(text, _)| text.contains("INTO shop_manufacturers"));
+    let runs: i64 = insertions.map(|(_, (_, run))| run).sum();
+    // SQLite counts a trigger of each row as a run of its statement.
+    let of_triggers = if store.database.engine == Engine::Sqlite { 205 } else { 0 };
+    // Three of 64 rows, one of 8, three of those that differ from one another, and the last one.
+    assert_eq!(runs - of_triggers, 3 + 1 + 3 + 1);
+    store.app.shop.store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "mariadb", ignore = "this engine gives keys only to rows")]
+async fn a_refused_one_of_gathered_records_is_a_conflict_of_all() {
+    let store = Bare::open().await;
+    let mut transaction = store.app.shop.store.begin().await.unwrap();
+    for enabled in [1, 7, 0] {
+        gather(&mut transaction, "Birch", Some(("enabled", Value::Int(enabled))), 2).await;
+    }
+    let count = || Statement::fixed("SELECT count(*) FROM shop_manufacturers", Vec::new());
+    let refused = transaction.number(count()).await;
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    drop(transaction);
+    let mut reading = store.app.shop.store.begin_read().await.unwrap();
+    assert_eq!(reading.number(count()).await.unwrap(), 0);
+    drop(reading);
     store.app.shop.store.close().await;
 }

@@ -208,9 +208,8 @@ async fn whose(children: &[Draft], write: &mut Write<'_>) -> Result<Vec<Option<W
     let sought: Vec<String> = skus.iter().flatten().cloned().collect();
     let mut found = HashMap::new();
     if !sought.is_empty() {
-        for OfSku { sku, product, variant } in
-            write.transaction.rows(sql::find_skus(sought)).await?
-        {
+        let sought = sql::find_skus(sought, write.transaction.dialect());
+        for OfSku { sku, product, variant } in write.transaction.rows(sought).await? {
             found.insert(sku, Whose { product, variant });
         }
     }
