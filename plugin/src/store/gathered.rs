@@ -9,7 +9,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::{self, Key, Statement};
 
 /// How many records one statement inserts at most. The time that a transaction takes is looked at between statements.
-pub(super) const AT_ONCE: usize = 64;
+pub(super) const AT_ONCE: usize = 128;
 
 /// Records that are to be inserted.
 #[derive(Debug, Default)]

@@ -366,8 +366,8 @@ async fn records_that_are_gathered_share_statements() {
     let runs: i64 = insertions.map(|(_, (_, run))| run).sum();
     // SQLite counts a trigger of each row as a run of its statement.
     let of_triggers = if store.database.engine == Engine::Sqlite { 205 } else { 0 };
-    // Three of 64 rows, one of 8, three of those that differ from one another, and the last one.
-    assert_eq!(runs - of_triggers, 3 + 1 + 3 + 1);
+    // One of 128 rows, those of 64 and of 8, three of those that differ from one another, and the last one.
+    assert_eq!(runs - of_triggers, 1 + 2 + 3 + 1);
     store.app.shop.store.close().await;
 }
 
