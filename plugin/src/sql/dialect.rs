@@ -131,7 +131,7 @@ pub struct FreeKeys {
     /// The query for a table and its key; it is bound to the number of keys.
     pub read: fn(table: &str, key: &str) -> String,
     /// Whether they stay free whatever else is inserted.
-    pub last: bool,
+    pub stay_free: bool,
 }
 
 /// How the limit of a page is written. As text it is rounded up, so that few texts are prepared.
@@ -244,7 +244,7 @@ pub static SQLITE: Dialect = Dialect {
                  + place AS c0 FROM places"
             )
         },
-        last: false,
+        stay_free: false,
     }),
     give_keys_above: |table, _, last| {
         vec![
@@ -324,7 +324,7 @@ pub static POSTGRES: Dialect = Dialect {
         read: |table, key| {
             format!("SELECT nextval('{table}_{key}_seq') AS c0 FROM generate_series(1, ?)")
         },
-        last: true,
+        stay_free: true,
     }),
     give_keys_above: |table, key, last| vec![format!("SELECT setval('{table}_{key}_seq', {last})")],
 };

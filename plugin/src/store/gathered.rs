@@ -24,10 +24,15 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Whether a row of these columns can be added.
     pub(super) fn takes(&self, resource: &Resource, columns: &[String]) -> bool {
         let is_alike = self.table == resource.table && self.columns == columns;
-        self.rows.is_empty() || (is_alike && self.rows.len() < AT_ONCE)
+        self.is_empty() || (is_alike && self.rows.len() < AT_ONCE)
     }
 
     /// A key for a record of this resource, if any is left.
@@ -51,10 +56,10 @@ impl Gathered {
 
     /// The statements that insert these records, which are then no longer here.
     pub(super) fn take(&mut self, dialect: &Dialect) -> Vec<Statement> {
-        if self.rows.is_empty() {
+        if self.is_empty() {
             return Vec::new();
         }
-        if !dialect.free_keys.as_ref().is_some_and(|of| of.last) {
+        if !dialect.free_keys.as_ref().is_some_and(|of| of.stay_free) {
             self.keys.clear();
         }
         let mut columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();

@@ -4,7 +4,8 @@
 //! The trait in `driver` is the interface of an engine; `sqlite`, `postgres` and `mysql` implement
 //! it. The other files are independent of engines: `database` is the interface for the modules
 //! above, `transaction` runs its operations in one transaction, on a connection of the `pools` that
-//! is on `lease` (`session` has the operations of such a connection, `cells` their results).
+//! is on `lease` (`session` has the operations of such a connection, `cells` their results), and
+//! inserts records together that were `gathered`.
 
 mod brake;
 mod cells;

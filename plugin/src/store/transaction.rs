@@ -196,6 +196,9 @@ impl Transaction {
         statement: Statement,
         kinds: &'a [Kind],
     ) -> Result<Stream<'a, Error>, Error> {
+        if !self.gathered.is_empty() {
+            return Err(Error::Contract("what a transaction has gathered comes before a stream"));
+        }
         self.session.stream(statement, kinds)
     }
 
