@@ -117,9 +117,9 @@ pub fn insert_all<'a>(
     let mut columns = Vec::new();
     let mut rows = Vec::new();
     for record in records {
-        let (names, values) = columns_of(resource, record).unzip();
-        columns = names;
-        rows.push(values);
+        let row;
+        (columns, row) = row_of(resource, record);
+        rows.push(row);
     }
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     insert_rows(resource.table, &columns, &rows, dialect)

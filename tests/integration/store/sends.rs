@@ -50,28 +50,24 @@ impl Sending {
     pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let app = &self.store.app;
         app.event(&Event::switched(true));
+        let is_done = AtomicBool::new(false);
         let work = async {
             let done = patiently("what is sent", work).await;
+            is_done.store(true, Ordering::Relaxed);
             app.event(&Event::switched(false));
             done
+        };
+        // As a host does, it begins the job again when that has ended by itself.
+        let jobs = async {
+            while !is_done.load(Ordering::Relaxed) {
+                app.job("send_webhooks").await.unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
         };
         let places = async {
             loop {
                 let answer = self.store.ask(Method::Get, "/changes?page[size]=1", json!(null));
                 assert_eq!(answer.await.status(), 200);
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        // As a host does, it begins the job again when that has ended by itself.
-        let is_done = AtomicBool::new(false);
-        let work = async {
-            let done = work.await;
-            is_done.store(true, Ordering::Relaxed);
-            done
-        };
-        let jobs = async {
-            while !is_done.load(Ordering::Relaxed) {
-                app.job("send_webhooks").await.unwrap();
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
