@@ -37,7 +37,7 @@ impl Pace {
         Self { turn: Semaphore::new(1), debt: Mutex::new(Debt::new(Instant::now())) }
     }
 
-    /// Checks a password when it is its turn. The check returns how long it took, too.
+    /// Checks a password when it is its turn. The check returns how long a processor worked on it, too.
     pub(crate) async fn check(
         &self,
         check: impl Future<Output = Result<(bool, Duration), Error>>,

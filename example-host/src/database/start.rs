@@ -141,8 +141,7 @@ impl Start {
                 let migrations = in_own_table(migrations::MYSQL);
                 match migrations.run(&mut **session).await {
                     // The last migration was interrupted: this engine cannot roll one back. The
-                    // files
-                    // are written so that they can run again.
+                    // files are written so that they can run again.
                     Err(MigrateError::Dirty(_)) => {
                         session.execute("DELETE FROM host_migrations WHERE NOT success").await?;
                         migrations.run(&mut **session).await

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::password_hash::{self, CustomizedPasswordHasher, PasswordVerifier, try_generate_salt};
@@ -90,6 +91,22 @@ pub(super) async fn in_turn<T: Send + 'static>(
     give(Box::new(work)).map_err(|error| Error::Password(error.to_string()))?;
     // Nothing is sent if the work panics.
     finished.await.unwrap_or_else(|error| Err(Error::Password(error.to_string())))
+}
+
+/// How long processors have worked on this thread. The time in which it waits for one is not included, because a
+/// password costs no more where others need the processors. On other systems than Linux it is.
+pub(super) fn worked() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        let worked = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(worked).unwrap_or_default()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        static BEGUN: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        BEGUN.elapsed()
+    }
 }
 
 /// Gives work to the thread, and begins it if there is none.

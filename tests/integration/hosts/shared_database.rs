@@ -245,12 +245,18 @@ async fn a_database_of_a_newer_program_is_refused() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "mariadb"), ignore = "other engines roll back an interrupted migration")]
+#[cfg_attr(engine = "sqlite", ignore = "this engine rolls back an interrupted migration")]
 async fn an_interrupted_migration_is_completed_by_the_next_start() {
     let place = Place::of_the_fixture();
     place.run("user list").await;
     // The state after a program is killed in the middle of a migration.
     place.database.execute("UPDATE host_migrations SET success = FALSE").await;
+    if place.database.engine == Engine::Postgres {
+        // This engine rolls one back, so nothing but a change by hand leads to that state.
+        let line = place.refusal("user list").await;
+        assert!(line.contains("partially applied"), "{line}");
+        return;
+    }
     place.database.execute("DROP TABLE host_parameters").await;
     place.database.execute("DELETE FROM host_rules WHERE group_id = 5").await;
     assert_eq!(place.run("config set patience 4").await, "");

@@ -118,12 +118,7 @@ async fn a_write_is_rolled_back_if_its_last_statement_fails() {
     }
 
     // If the order's own row cannot be written, the entry is rolled back with it.
-    store
-        .run(match store.database.engine {
-            Engine::Postgres => "DROP TRIGGER fail_entry ON shop_orderhistories",
-            Engine::Sqlite | Engine::MariaDb => "DROP TRIGGER fail_entry",
-        })
-        .await;
+    store.drop_trigger("fail_entry", "shop_orderhistories").await;
     store.fail("fail_order", "BEFORE UPDATE", "shop_orders", "1 = 1").await;
     assert_eq!(store.ask(Method::Post, "/orders/1/history", moved).await.status(), 500);
     assert_eq!(store.counts().await, before);

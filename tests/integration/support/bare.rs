@@ -226,6 +226,15 @@ impl Bare {
         }
     }
 
+    /// Removes a trigger of a table again.
+    pub async fn drop_trigger(&self, name: &str, table: &str) {
+        let of = match self.database.engine {
+            Engine::Postgres => format!(" ON {table}"),
+            Engine::Sqlite | Engine::MariaDb => String::new(),
+        };
+        self.run(format!("DROP TRIGGER {name}{of}")).await;
+    }
+
     /// Makes each write of a matching row fail.
     pub async fn fail(&self, name: &str, event: &str, table: &str, condition: &str) {
         let failure = match self.database.engine {
