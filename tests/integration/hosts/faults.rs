@@ -255,11 +255,11 @@ async fn a_server_without_free_statements_or_memory_is_a_503() {
         Engine::MariaDb => "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1461",
         _ => "RAISE EXCEPTION 'out of memory' USING ERRCODE = '53200'",
     };
-    store.trigger("full", "BEFORE INSERT", "shop_manufacturers", "1 = 1", full).await;
+    store.trigger("spent", "BEFORE INSERT", "shop_manufacturers", "1 = 1", full).await;
     let answer = create_manufacturer(&store).await;
     assert_eq!(answer.status(), 503);
     assert!(answer.headers().iter().any(|header| header.name() == "retry-after"));
-    store.drop_trigger("full", "shop_manufacturers").await;
+    store.drop_trigger("spent", "shop_manufacturers").await;
     assert_eq!(create_manufacturer(&store).await.status(), 201);
 }
 

@@ -135,10 +135,13 @@ async fn pages_filters_and_changes_prepare_few_statements() {
 }
 
 /// The number of statements that the connections which will be used next have executed: one for single
-/// statements, and one for snapshots.
+/// statements, and one for snapshots, which are the same on PostgreSQL.
 async fn executed(store: &Bare) -> i64 {
-    let count = if store.database.engine == Engine::Postgres {
-        "SELECT sum(generic_plans + custom_plans)::bigint AS c0 FROM pg_prepared_statements"
+    let is_postgres = store.database.engine == Engine::Postgres;
+    let count = if is_postgres {
+        // Those about the store, and by this condition this one; a snapshot begins with another.
+        "SELECT sum(generic_plans + custom_plans)::bigint AS c0 FROM pg_prepared_statements \
+         WHERE statement LIKE '%shop%'"
     } else {
         "SELECT CAST(variable_value AS SIGNED) AS c0 FROM information_schema.session_status \
          WHERE variable_name = 'COM_STMT_EXECUTE'"
@@ -149,6 +152,9 @@ async fn executed(store: &Bare) -> i64 {
     let of_snapshots = transaction.number(Statement::fixed(count, Vec::new())).await.unwrap();
     // Returns the connection at once, so that the next request uses it.
     transaction.commit().await.unwrap();
+    if is_postgres {
+        return of_snapshots;
+    }
     let single = store.table(Table::new(count, Vec::new(), &[Kind::COUNT])).await.unwrap();
     let single = single.rows().unwrap()[0][0].int("executed").unwrap();
     of_snapshots + single
@@ -186,8 +192,9 @@ async fn a_list_is_one_statement_and_each_relation_another() {
         ask(Method::Get, path, json!(null), 200).await;
         let before = executed(&store).await;
         ask(Method::Get, path, json!(null), 200).await;
-        // The two counts are among them.
-        assert_eq!(executed(&store).await - before - 2, statements, "{path}");
+        // Those that count are among them: one on each connection.
+        let counts = if store.database.engine == Engine::Postgres { 1 } else { 2 };
+        assert_eq!(executed(&store).await - before - counts, statements, "{path}");
     }
     store.app.shop.store.close().await;
 }
@@ -329,9 +336,24 @@ async fn gather(
     transaction.gather(manufacturers, values, others).await.unwrap()
 }
 
+/// Whether records can be gathered. MariaDB gives keys only to rows, and there it is refused.
+async fn gathers(store: &Bare) -> bool {
+    if store.database.engine != Engine::MariaDb {
+        return true;
+    }
+    let manufacturers = resources::REGISTRY.find("manufacturers").unwrap();
+    let mut transaction = store.app.shop.store.begin().await.unwrap();
+    let refused = transaction.gather(manufacturers, std::iter::empty(), 1).await;
+    assert!(matches!(refused, Err(Error::Contract(_))), "{refused:?}");
+    false
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn records_that_are_gathered_share_statements() {
     let store = Bare::open().await;
+    if !gathers(&store).await {
+        return;
+    }
     let named = |key: i64| {
         let text = "SELECT count(*) FROM shop_manufacturers WHERE shop_manufacturer_id = ? \
                     AND manufacturer_name_fold = 'birch 7'";
@@ -368,10 +390,6 @@ async fn records_that_are_gathered_share_statements() {
 
     let [_, _, writing] = plans(&store).await;
     store.app.shop.store.close().await;
-    // It gives keys only to rows, so each of them is a statement.
-    if store.database.engine == Engine::MariaDb {
-        return;
-    }
     let insertions = writing.iter().filter(|(text, _)| text.contains("INTO shop_manufacturers"));
     let runs: i64 = insertions.map(|(_, (_, run))| run).sum();
     // SQLite counts a trigger of each row as a run of its statement.
@@ -383,6 +401,9 @@ async fn records_that_are_gathered_share_statements() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_one_of_gathered_records_is_a_conflict_of_all() {
     let store = Bare::open().await;
+    if !gathers(&store).await {
+        return;
+    }
     let mut transaction = store.app.shop.store.begin().await.unwrap();
     for enabled in [1, 7, 0] {
         gather(&mut transaction, "Birch", Some(("enabled", Value::Int(enabled))), 2).await;

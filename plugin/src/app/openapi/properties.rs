@@ -1,6 +1,9 @@
 //! What the properties of records mean: the table in `properties.txt`, with one sentence for each
 //! property of each kind, and examples of texts and keys. Independent of the values that a property may have.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// A heading names the kinds, or the views, whose properties follow it, one on each line. Where the
 /// example of a new record has to be another one, it follows after a bar.
 const TABLE: &str = include_str!("properties.txt");
@@ -21,9 +24,9 @@ pub struct Property {
 }
 
 impl Property {
-    /// Whether records of this kind, or this view, have it.
-    pub fn is_of(&self, kind: &str) -> bool {
-        self.kinds.split(", ").any(|known| known == kind)
+    /// The kinds of records, or the views, that have it.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.kinds.split(", ")
     }
 }
 
@@ -68,6 +71,16 @@ pub(super) fn example_of_new(view: &str, kind: &str, name: &str) -> Option<&'sta
 }
 
 fn found(view: &str, kind: &str, name: &str) -> Option<Property> {
-    let of = |kind: &str| all().find(|property| property.name == name && property.is_of(kind));
-    of(view).or_else(|| of(kind))
+    /// By kind and name. A document asks for thousands, so the table is parsed once.
+    static PROPERTIES: LazyLock<HashMap<(&str, &str), Property>> = LazyLock::new(|| {
+        let mut properties = HashMap::new();
+        for property in all() {
+            for kind in property.kinds() {
+                properties.entry((kind, property.name)).or_insert(property);
+            }
+        }
+        properties
+    });
+    let properties: &HashMap<(&str, &str), Property> = &PROPERTIES;
+    properties.get(&(view, name)).or_else(|| properties.get(&(kind, name))).copied()
 }
