@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host_service::{Refusal, RequestIds};
 use http_body_util::BodyExt as _;
-use plugin::app::openapi::properties::{self, Property};
+use plugin::app::openapi::properties;
 use plugin::model::relation::Many;
 use serde_json::Value;
 
@@ -205,9 +205,10 @@ fn every_property_has_a_description_and_the_table_of_them_nothing_else() {
     assert!(missing.is_empty(), "without a description: {missing:?}");
 
     let mut seen = BTreeSet::new();
-    for Property { kinds, name, meaning, .. } in properties::all() {
+    for property in properties::all() {
+        let (name, meaning) = (property.name, property.meaning);
         assert!(meaning.ends_with('.') && !meaning.contains(".."), "{name}: {meaning}");
-        for kind in kinds.split(", ") {
+        for kind in property.kinds() {
             assert!(seen.insert((kind, name)), "{kind}/{name} occurs twice");
             let used = described.iter().any(|(at, text)| {
                 let own = at.strip_prefix(kind).is_some_and(|rest| rest.starts_with('.'));

@@ -246,7 +246,7 @@ async fn a_database_of_a_newer_program_is_refused() {
 
 #[tokio::test]
 #[cfg_attr(engine = "sqlite", ignore = "this engine rolls back an interrupted migration")]
-async fn an_interrupted_migration_is_completed_by_the_next_start() {
+async fn an_interrupted_migration_is_completed_or_refused_by_the_next_start() {
     let place = Place::of_the_fixture();
     place.run("user list").await;
     // The state after a program is killed in the middle of a migration.

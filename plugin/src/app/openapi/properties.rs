@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("properties.txt");
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
     /// The kinds of records, or the views, separated by commas.
-    pub kinds: &'static str,
+    kinds: &'static str,
     /// The name.
     pub name: &'static str,
     /// What it means, as a sentence.
