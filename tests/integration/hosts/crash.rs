@@ -68,7 +68,12 @@ async fn a_host_that_is_killed_loses_nothing_and_sends_every_mail() {
     let voucher = client.create("/vouchers", voucher).await;
     let mut known = Known { balance: Decimal::from(100_000), ..Known::default() };
 
-    for round in 0..kills {
+    // On a slow machine little is done between two kills.
+    for round in 0.. {
+        if round >= kills && known.orders.len() > kills {
+            break;
+        }
+        assert!(round < 20 * kills, "{} orders", known.orders.len());
         let client = Client::of(&served, &token);
         let orders: Vec<i64> = known.orders.keys().copied().collect();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -94,7 +99,6 @@ async fn a_host_that_is_killed_loses_nothing_and_sends_every_mail() {
 
     let client = Client::of(&served, &token);
     let orders: Vec<Order> = known.orders.values().cloned().collect();
-    assert!(orders.len() > kills, "there was a season: {} orders", orders.len());
     assert_eq!(client.all("/orders").await.len(), orders.len());
     let day = |year, month, day| Date::from_calendar_date(year, month, day).unwrap();
     let (first, last) = (day(2023, Month::November, 30), day(2024, Month::March, 31));
