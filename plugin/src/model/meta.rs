@@ -1,6 +1,6 @@
 //! Members of `meta` that a record has beside its attributes. Independent of what they are about.
 
-use serde_json::{Map, Value as Json};
+use serde_json::value::RawValue;
 
 use super::field::Field;
 use super::value::Cell;
@@ -17,5 +17,5 @@ pub struct DerivedMeta {
     pub derive: Derive,
 }
 
-/// See [`DerivedMeta::derive`].
-pub type Derive = fn(&[&Cell<'_>]) -> Result<Map<String, Json>, Error>;
+/// See [`DerivedMeta::derive`]. The values are JSON that is shown as it is.
+pub type Derive = fn(&[&Cell<'_>]) -> Result<Vec<(&'static str, Box<RawValue>)>, Error>;

@@ -106,7 +106,7 @@ impl Serialize for Meta<'_> {
         if let Some((derive, cells)) = derived {
             let cells: Vec<&Cell<'_>> = cells.iter().map(|cell| self.object.cell(*cell)).collect();
             for (name, value) in derive(&cells).map_err(S::Error::custom)? {
-                map.serialize_entry(&name, &value)?;
+                map.serialize_entry(name, &value)?;
             }
         }
         map.end()

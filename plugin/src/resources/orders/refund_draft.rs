@@ -177,7 +177,7 @@ impl<'o> Asked<'o> {
         let part = part.and_then(|part| is_left(&part).then_some(part).ok_or(TooMuch::Money));
         let meta = match quantity {
             None if field.name == NEW_SHIPPING.name => json!({"amount": money_text(left.amount)}),
-            _ => shown(left),
+            _ => json!(shown(left)),
         };
         match part {
             Ok(part) => {

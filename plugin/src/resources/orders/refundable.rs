@@ -1,7 +1,8 @@
 //! What of an order can still be given back, for those who read an order and for its refunds. `refund_amounts` has the
 //! arithmetic.
 
-use serde_json::{Map, Value as Json, json};
+use serde::{Serialize, Serializer};
+use serde_json::value::to_raw_value;
 
 use super::amounts::{
     REFUND, REFUNDED, SHIPPING, SHIPPING_REFUNDED, SHIPPING_TAX, SHIPPING_TAX_REFUNDED, TOTAL,
@@ -37,10 +38,7 @@ const USUAL_DECIMALS: i64 = 2;
 
 /// What is left of an order, for those who read it.
 pub(super) static META: DerivedMeta = DerivedMeta {
-    members: &[
-        Field::of_kind("refundable", Kind::JsonObject(REFUNDABLE)).nullable(),
-        UNATTRIBUTED.nullable(),
-    ],
+    members: &[REFUNDABLE.nullable(), UNATTRIBUTED.nullable()],
     from: &[
         DECIMALS.field.name,
         TOTAL.field.name,
@@ -60,7 +58,7 @@ pub(super) static META: DerivedMeta = DerivedMeta {
         let amount = shipping.int(SHIPPING.name)? + tax.int(SHIPPING_TAX.name)?;
         let of_shipping = Part { amount: shipped.int(SHIPPING_REFUNDED.name)?, ..Part::default() };
         let shipping = Line::new(coin, 0, [amount, 0], of_shipping).left();
-        let mut items = Map::new();
+        let mut items = Vec::new();
         if let Cell::Text(lines) = lines {
             // Engines give them in any order.
             let mut lines: Vec<[i64; 5]> = serde_json::from_str(lines)?;
@@ -68,21 +66,24 @@ pub(super) static META: DerivedMeta = DerivedMeta {
             for [key, quantity, amount, pieces, given] in lines {
                 let given = Part { quantity: pieces, amount: given, ..Part::default() };
                 let left = Line::new(coin, quantity, [amount, 0], given).left();
-                items.insert(key.to_string(), shown(left));
+                items.push((key, shown(left)));
             }
         }
-        let left = money_text(coin.whole(total.int(TOTAL.name)? - refund));
-        let refundable =
-            json!({"amount": left, "shipping": money_text(shipping.amount), "items": items});
-        let mut meta = Map::from_iter([("refundable".to_owned(), refundable)]);
+        let refundable = ShownRefundable {
+            amount: money_text(coin.whole(total.int(TOTAL.name)? - refund)),
+            shipping: money_text(shipping.amount),
+            items,
+        };
+        let mut meta = vec![(REFUNDABLE.name, to_raw_value(&refundable)?)];
         if refund > refunded {
-            meta.insert(UNATTRIBUTED.name.to_owned(), money_text(refund - refunded).into());
+            meta.push((UNATTRIBUTED.name, to_raw_value(&money_text(refund - refunded))?));
         }
         Ok(meta)
     },
 };
 
-const REFUNDABLE: &[(&str, Kind)] =
+const REFUNDABLE: Field = Field::of_kind("refundable", Kind::JsonObject(MEMBERS));
+const MEMBERS: &[(&str, Kind)] =
     &[("amount", Kind::MONEY), ("shipping", Kind::MONEY), ("items", Kind::JsonByKey(LEFT))];
 const LEFT: &[(&str, Kind)] = &[("quantity", Kind::COUNT), ("amount", Kind::MONEY)];
 /// What was given back without a refund.
@@ -135,9 +136,28 @@ pub(super) fn refunded(item: &Record) -> Result<Part, Error> {
     })
 }
 
-/// What is left, as clients read it.
-pub(super) fn shown(left: Left) -> Json {
-    json!({"quantity": left.quantity, "amount": money_text(left.amount)})
+/// What is left of an order, as clients read it.
+#[derive(Serialize)]
+struct ShownRefundable {
+    amount: String,
+    shipping: String,
+    #[serde(serialize_with = "by_key")]
+    items: Vec<(i64, ShownLeft)>,
+}
+
+fn by_key<S: Serializer>(items: &[(i64, ShownLeft)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(items.iter().map(|(key, left)| (key, left)))
+}
+
+/// What is left of an item, as clients read it.
+#[derive(Debug, Serialize)]
+pub(super) struct ShownLeft {
+    quantity: i64,
+    amount: String,
+}
+
+pub(super) fn shown(left: Left) -> ShownLeft {
+    ShownLeft { quantity: left.quantity, amount: money_text(left.amount) }
 }
 
 /// An amount as clients read it.
