@@ -67,7 +67,7 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
         "country_isocode_2",
         "country_isocode_3",
     ];
-    insert(transaction, "shop_countries", &columns, &countries).await?;
+    insert(transaction, "shop_countries", &columns, countries).await?;
     let columns = [
         "shop_zone_id",
         "zone_name",
@@ -76,7 +76,7 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
         "zone_code_fold",
         "country_id",
     ];
-    insert(transaction, "shop_zones", &columns, &zones).await
+    insert(transaction, "shop_zones", &columns, zones).await
 }
 
 /// The currencies in which payments are made. Only the default one is enabled, because the store
@@ -106,7 +106,7 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
         "currency_num_decimals",
         "enabled",
     ];
-    insert(transaction, "shop_currencies", &columns, &rows).await
+    insert(transaction, "shop_currencies", &columns, rows).await
 }
 
 async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
@@ -117,7 +117,7 @@ async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
         .collect();
     let columns =
         ["shop_orderstatus_id", "orderstatus_name", "orderstatus_name_fold", "orderstatus_core"];
-    insert(transaction, "shop_orderstatuses", &columns, &rows).await
+    insert(transaction, "shop_orderstatuses", &columns, rows).await
 }
 
 /// Inserts rows with their keys, which are in the first column.
@@ -125,7 +125,7 @@ async fn insert(
     transaction: &mut Transaction,
     table: &str,
     columns: &[&str],
-    rows: &[Vec<Value>],
+    rows: Vec<Vec<Value>>,
 ) -> Result<(), Error> {
     for statement in sql::insert_keyed(table, columns, rows, transaction.dialect()) {
         transaction.execute(statement).await?;

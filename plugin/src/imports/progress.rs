@@ -212,7 +212,7 @@ impl Progress {
             .collect();
         const COLUMNS: [&str; 5] = ["import_id", "record_type", "line", "record_key", "errors"];
         let dialect = transaction.dialect();
-        for insert in sql::insert_rows("shop_import_faults", &COLUMNS, &rows, dialect) {
+        for insert in sql::insert_rows("shop_import_faults", &COLUMNS, rows, dialect) {
             transaction.execute(insert).await?;
         }
         Ok(())

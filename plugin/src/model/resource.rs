@@ -275,7 +275,9 @@ impl Resource {
 
     /// The position of a field in [`Resource::fields`].
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.fields().position(|field| field.name == name)
+        // The name of a handle is, in most cases, the very text that the field has, which is found without reading it.
+        let same = self.fields().position(|field| std::ptr::eq(field.name, name));
+        same.or_else(|| self.fields().position(|field| field.name == name))
     }
 
     /// The key of a record, which its row begins with.

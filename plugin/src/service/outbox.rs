@@ -109,7 +109,7 @@ pub async fn enqueue(
         "given_up",
         "failure",
     ];
-    for insert in sql::insert_rows("shop_mails", &columns, &[row], transaction.dialect()) {
+    for insert in sql::insert_rows("shop_mails", &columns, vec![row], transaction.dialect()) {
         transaction.execute(insert).await?;
     }
     Ok(())

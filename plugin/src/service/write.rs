@@ -376,7 +376,7 @@ impl<'c> Write<'c> {
         ledger: &str,
         (columns, rows): Entries,
     ) -> Result<(), Error> {
-        for insert in sql::insert_rows(ledger, &columns, &rows, self.transaction.dialect()) {
+        for insert in sql::insert_rows(ledger, &columns, rows, self.transaction.dialect()) {
             self.transaction.execute(insert).await?;
         }
         Ok(())

@@ -9,10 +9,11 @@ use crate::model::value::Value;
 pub fn insert_rows(
     table: &str,
     columns: &[&str],
-    rows: &[Vec<Value>],
+    rows: Vec<Vec<Value>>,
     dialect: &Dialect,
 ) -> Vec<Statement> {
-    insert_many(table, columns, rows.concat(), usize::MAX, dialect)
+    let values = rows.into_iter().flatten().collect();
+    insert_many(table, columns, values, usize::MAX, dialect)
 }
 
 /// Inserts rows with their keys, which are in the first column, and moves the engine's key
@@ -20,7 +21,7 @@ pub fn insert_rows(
 pub fn insert_keyed(
     table: &str,
     columns: &[&str],
-    rows: &[Vec<Value>],
+    rows: Vec<Vec<Value>>,
     dialect: &Dialect,
 ) -> Vec<Statement> {
     let mut statements = insert_rows(table, columns, rows, dialect);

@@ -104,7 +104,7 @@ pub fn replace(
     if resource.versioned {
         sql.push("version = version + 1, ");
     }
-    sql.list(columns_of(resource, all), |sql, (name, value)| {
+    sql.list(columns_of(resource, all).into_iter(), |sql, (name, value)| {
         sql.push(&format!("{name} = "));
         sql.bind(value);
     });

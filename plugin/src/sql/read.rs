@@ -1,14 +1,21 @@
 //! Pages and tables as SQL. A page is read in two stages: first its keys, from an index scan that stops
 //! at the end of the page, then its rows.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
 use super::approach::{Approach, Group, Keys, Probe, Texts};
 use super::columns::{longest, next_order_column, order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
 use super::statement::{Builder, Statement, Table, rounded_up};
-use crate::model::question::{Condition, Page};
+use crate::model::question::{Condition, Page, Shape};
 use crate::model::resource::VERSION;
 use crate::model::value::Value;
+
+/// The columns of pages whose fields are not selected: by the address of the resource, and whether all fields are read.
+/// They would be half of the work of writing a page.
+static COLUMNS: LazyLock<RwLock<HashMap<(usize, bool), Arc<str>>>> = LazyLock::new(RwLock::default);
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
@@ -294,6 +301,21 @@ impl Builder<'_> {
 
     /// The key, the shown fields and the version, named `c0`, `c1` and so on.
     pub(super) fn columns(&mut self, page: &Page) {
+        let of = (std::ptr::from_ref(page.resource).addr(), page.shape == Shape::Detail);
+        if matches!(page.shape, Shape::Selected(_)) {
+            return self.write_columns(page);
+        }
+        let known = COLUMNS.read().unwrap_or_else(PoisonError::into_inner).get(&of).cloned();
+        if let Some(known) = known {
+            return self.push(&known);
+        }
+        let begin = self.text.len();
+        self.write_columns(page);
+        let written = self.text.get(begin..).unwrap_or_default().into();
+        COLUMNS.write().unwrap_or_else(PoisonError::into_inner).insert(of, written);
+    }
+
+    fn write_columns(&mut self, page: &Page) {
         let Page { resource, .. } = page;
         self.own(resource.key);
         self.push(" AS c0");

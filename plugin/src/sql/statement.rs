@@ -146,7 +146,7 @@ pub(super) fn rounded_up(length: usize) -> usize {
 
 /// Text with sums and lists in the engine's SQL, in place of their names in braces.
 fn with_sums(text: String, dialect: &Dialect) -> String {
-    if !text.contains('{') {
+    if memchr::memchr(b'{', text.as_bytes()).is_none() {
         return text;
     }
     let mut pieces = text.split('{');

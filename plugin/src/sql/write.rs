@@ -1,5 +1,7 @@
 //! Changes of records as SQL, with their locks and checks.
 
+use std::borrow::Cow;
+
 use super::columns::{folded, rest};
 use super::copy::insert_rows;
 use super::dialect::Dialect;
@@ -14,6 +16,12 @@ use crate::model::value::{BEGINNING, Value, fold};
 /// character into three at worst; an index is limited to 3,072 bytes, which must suffice for two keys as
 /// well. So the end of a text is lost if all of its 255 letters are folded to three.
 const COPIED: usize = 763;
+
+/// As many columns as most records have, so that few lists of them grow.
+const MANY: usize = 32;
+
+/// The name of a column: that of a field, or one made from it.
+pub type ColumnName = Cow<'static, str>;
 
 /// Locks a record against changes until the transaction ends; `None` on an engine with one writer
 /// at a time.
@@ -104,8 +112,8 @@ pub fn free_keys(resource: &Resource, count: usize, dialect: &Dialect) -> Option
 pub fn row_of<'a>(
     resource: &Resource,
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
-) -> (Vec<String>, Vec<Value>) {
-    columns_of(resource, values).chain(fixed(resource)).unzip()
+) -> (Vec<ColumnName>, Vec<Value>) {
+    columns_of(resource, values).into_iter().chain(fixed(resource)).unzip()
 }
 
 /// Inserts records with values for the same fields.
@@ -121,8 +129,8 @@ pub fn insert_all<'a>(
         (columns, row) = row_of(resource, record);
         rows.push(row);
     }
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    insert_rows(resource.table, &columns, &rows, dialect)
+    let columns: Vec<&str> = columns.iter().map(|column| &**column).collect();
+    insert_rows(resource.table, &columns, rows, dialect)
 }
 
 /// Changes fields of a record, or without any only its parts, and counts the change in its version.
@@ -146,7 +154,7 @@ pub fn update_each<'a, const N: usize>(
 ) -> Vec<Statement> {
     /// A list of cases is searched from its beginning for each row, so it stays short.
     const AT_ONCE: usize = 64;
-    let same: Vec<(String, Value)> = columns_of(resource, same).collect();
+    let same = columns_of(resource, same);
     let chunks = values.chunks(AT_ONCE).map(|values| {
         let mut sql = Builder::new(dialect);
         sql.push("UPDATE ");
@@ -327,7 +335,7 @@ pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Stat
 fn change(
     resource: &Resource,
     key: i64,
-    columns: impl Iterator<Item = (String, Value)>,
+    columns: impl IntoIterator<Item = (ColumnName, Value)>,
     dialect: &Dialect,
 ) -> Statement {
     let mut sql = Builder::new(dialect);
@@ -370,34 +378,36 @@ fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statem
 }
 
 /// The columns with the same value in all records of a resource.
-fn fixed(resource: &Resource) -> impl Iterator<Item = (String, Value)> {
-    let fixed = resource.fixed.iter();
-    fixed.map(|(name, value)| ((*name).to_owned(), Value::Int(*value)))
+fn fixed(resource: &Resource) -> impl Iterator<Item = (ColumnName, Value)> {
+    resource.fixed.iter().map(|(name, value)| (Cow::Borrowed(*name), Value::Int(*value)))
 }
 
 /// The columns and values that store a record: each field's own, and the folded copy of a text.
 pub(super) fn columns_of<'a>(
     resource: &Resource,
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
-) -> impl Iterator<Item = (String, Value)> {
-    values.flat_map(|(field, value)| {
-        let copy = resource.is_folded(field).then(|| copy_of(value, field));
-        std::iter::once((field.name.to_owned(), value.clone()))
-            .chain(copy.into_iter().flatten().flatten())
-    })
+) -> Vec<(ColumnName, Value)> {
+    let mut columns = Vec::with_capacity(MANY);
+    for (field, value) in values {
+        columns.push((Cow::Borrowed(field.name), value.clone()));
+        if resource.is_folded(field) {
+            columns.extend(copy_of(value, field).into_iter().flatten());
+        }
+    }
+    columns
 }
 
 /// The folded copy of a text, in two columns if it may be long.
-fn copy_of(value: &Value, field: &Field) -> [Option<(String, Value)>; 2] {
+fn copy_of(value: &Value, field: &Field) -> [Option<(ColumnName, Value)>; 2] {
     let Value::Text(text) = value else {
         // No column of a copy takes it, so the database refuses it.
-        return [Some((folded(field.name), value.clone())), None];
+        return [Some((folded(field.name).into(), value.clone())), None];
     };
     let mut copy = fold(text);
     let is_split = field.kind.is_split();
     let most = if is_split { BEGINNING } else { COPIED };
     let end = copy.char_indices().nth(most).map(|(end, _)| end);
     let after = end.map(|end| copy.split_off(end)).unwrap_or_default();
-    let after = is_split.then(|| (rest(field.name), Value::Text(after)));
-    [Some((folded(field.name), Value::Text(copy))), after]
+    let after = is_split.then(|| (rest(field.name).into(), Value::Text(after)));
+    [Some((folded(field.name).into(), Value::Text(copy))), after]
 }

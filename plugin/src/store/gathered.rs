@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::model::resource::Resource;
 use crate::model::value::Value;
 use crate::sql::dialect::Dialect;
-use crate::sql::{self, Key, Statement};
+use crate::sql::{self, ColumnName, Key, Statement};
 
 /// How many records one statement inserts at most. The time that a transaction takes is looked at between statements.
 pub(super) const AT_ONCE: usize = 128;
@@ -17,7 +17,7 @@ pub(super) struct Gathered {
     table: &'static str,
     key: &'static str,
     /// The columns beside the key, which is the last one.
-    columns: Vec<String>,
+    columns: Vec<ColumnName>,
     rows: Vec<Vec<Value>>,
     /// Keys of the table that no record has yet.
     keys: VecDeque<i64>,
@@ -30,7 +30,7 @@ impl Gathered {
     }
 
     /// Whether a row of these columns can be added.
-    pub(super) fn takes(&self, resource: &Resource, columns: &[String]) -> bool {
+    pub(super) fn takes(&self, resource: &Resource, columns: &[ColumnName]) -> bool {
         let is_alike = self.table == resource.table && self.columns == columns;
         self.is_empty() || (is_alike && self.rows.len() < AT_ONCE)
     }
@@ -48,7 +48,7 @@ impl Gathered {
     }
 
     /// Adds a row that [is taken](Self::takes), with one of the keys.
-    pub(super) fn push(&mut self, columns: Vec<String>, key: i64, mut values: Vec<Value>) {
+    pub(super) fn push(&mut self, columns: Vec<ColumnName>, key: i64, mut values: Vec<Value>) {
         self.columns = columns;
         values.push(Value::Int(key));
         self.rows.push(values);
@@ -62,8 +62,8 @@ impl Gathered {
         if !dialect.free_keys.as_ref().is_some_and(|of| of.stay_free) {
             self.keys.clear();
         }
-        let mut columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        let mut columns: Vec<&str> = self.columns.iter().map(|column| &**column).collect();
         columns.push(self.key);
-        sql::insert_rows(self.table, &columns, &std::mem::take(&mut self.rows), dialect)
+        sql::insert_rows(self.table, &columns, std::mem::take(&mut self.rows), dialect)
     }
 }

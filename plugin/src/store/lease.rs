@@ -94,12 +94,12 @@ impl<D: Driver> Lease<D> {
     /// Streams rows. Until the stream ends, an answer is outstanding.
     pub(super) fn stream<'a>(
         &'a mut self,
-        work: impl FnOnce(&'a mut D::Connection) -> Stream<'a, sqlx::Error>,
+        work: impl FnOnce(&'a mut D::Connection) -> Result<Stream<'a, sqlx::Error>, sqlx::Error>,
     ) -> Result<Stream<'a, Error>, Error> {
         let Some(taken) = &mut self.taken else {
             return Err(D::classify(sqlx::Error::PoolClosed));
         };
-        let rows = work(&mut taken.connection);
+        let rows = work(&mut taken.connection).map_err(D::classify)?;
         let pending = &mut self.state.pending;
         *pending = true;
         let end = stream::poll_fn(move |_| {

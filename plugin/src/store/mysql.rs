@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rust_decimal::Decimal;
+use sqlx::error::BoxDynError;
 use sqlx::mysql::{
     MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlPoolOptions, MySqlQueryResult,
     MySqlRow,
 };
-use sqlx::{ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
+use sqlx::{Arguments, ConnectOptions, Connection, Executor, MySql, Row, TypeInfo, ValueRef};
 
 use super::brake::Brake;
 use super::cells;
-use super::driver::{Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text};
+use super::driver::{Driver, Files, Fill, LOCK_PATIENCE, Run, bound, bounded, sql_text};
 use super::failure::{columns_of_index, without_code};
 use super::filling::{another_feed, execute_all};
 use super::migrations::{self, in_own_table, migrator};
@@ -145,13 +146,13 @@ impl Driver for MySql {
         Self::execute_batch(connection, analyze).await
     }
 
-    fn bind(query: Bound<Self>, value: Value) -> Bound<Self> {
+    fn bind(values: &mut Self::Arguments, value: Value) -> Result<(), BoxDynError> {
         match value {
-            Value::Null => query.bind(None::<i64>),
-            Value::Int(number) => query.bind(number),
-            Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
-            Value::Text(text) | Value::Json(text) => query.bind(text),
-            Value::Moment(moment) => query.bind(moment),
+            Value::Null => values.add(None::<i64>),
+            Value::Int(number) => values.add(number),
+            Value::Decimal { units, places } => values.add(Decimal::new(units, places.into())),
+            Value::Text(text) | Value::Json(text) => values.add(text),
+            Value::Moment(moment) => values.add(moment),
         }
     }
 
@@ -355,7 +356,7 @@ impl Fill for Filling {
                 let at_once = rows * INSERTED_AT_ONCE / bytes.max(1);
                 let table = hidden_name(table);
                 for statement in sql::insert_many(&table, columns, values, at_once, &MYSQL) {
-                    MySql::execute(&mut self.connection, bound::<MySql>(statement)).await?;
+                    MySql::execute(&mut self.connection, bound::<MySql>(statement)?).await?;
                 }
                 self.open += rows;
             }

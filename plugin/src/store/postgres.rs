@@ -13,13 +13,13 @@ use sqlx::postgres::{
     PgArgumentBuffer, PgConnectOptions, PgConnection, PgPoolOptions, PgQueryResult, PgRow,
     PgTypeInfo,
 };
-use sqlx::{ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, ValueRef};
+use sqlx::{
+    Arguments, ConnectOptions, Connection, Executor, Postgres, Row, Type, TypeInfo, ValueRef,
+};
 
 use super::brake::Brake;
 use super::cells;
-use super::driver::{
-    Bound, Driver, Files, Fill, LOCK_PATIENCE, Run, STATEMENTS, bounded, sql_text,
-};
+use super::driver::{Driver, Files, Fill, LOCK_PATIENCE, Run, STATEMENTS, bounded, sql_text};
 use super::failure::{columns_of_index, without_code};
 use super::filling::{execute_all, rebuild};
 use super::migrations::{self, in_own_table, migrator};
@@ -129,14 +129,14 @@ impl Driver for Postgres {
         numbered
     }
 
-    fn bind(query: Bound<Self>, value: Value) -> Bound<Self> {
+    fn bind(values: &mut Self::Arguments, value: Value) -> Result<(), BoxDynError> {
         match value {
-            Value::Null => query.bind(Unset),
-            Value::Int(number) => query.bind(number),
-            Value::Decimal { units, places } => query.bind(Decimal::new(units, places.into())),
-            Value::Text(text) => query.bind(text),
-            Value::Moment(moment) => query.bind(moment),
-            Value::Json(text) => query.bind(JsonText(text)),
+            Value::Null => values.add(Unset),
+            Value::Int(number) => values.add(number),
+            Value::Decimal { units, places } => values.add(Decimal::new(units, places.into())),
+            Value::Text(text) => values.add(text),
+            Value::Moment(moment) => values.add(moment),
+            Value::Json(text) => values.add(JsonText(text)),
         }
     }
 

@@ -184,7 +184,7 @@ async fn execute<D: Driver>(
     statements: impl IntoIterator<Item = Statement>,
 ) -> Result<(), sqlx::Error> {
     for statement in statements {
-        D::execute(connection, bound::<D>(statement)).await?;
+        D::execute(connection, bound::<D>(statement)?).await?;
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ async fn texts<D: Driver, const WIDTH: usize>(
     statement: Statement,
 ) -> Result<Vec<[String; WIDTH]>, sqlx::Error> {
     let mut rows = Vec::new();
-    for row in D::fetch_all(connection, bound::<D>(statement)).await? {
+    for row in D::fetch_all(connection, bound::<D>(statement)?).await? {
         let mut texts = [const { String::new() }; WIDTH];
         for (place, into) in texts.iter_mut().enumerate() {
             *into = text::<D>(&row, place)?;

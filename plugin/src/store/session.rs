@@ -116,7 +116,7 @@ pub(super) async fn numbers<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
 ) -> Result<Vec<i64>, sqlx::Error> {
-    let row = D::fetch_optional(connection, bound::<D>(statement)).await?;
+    let row = D::fetch_optional(connection, bound::<D>(statement)?).await?;
     let Some(row) = row else { return Ok(Vec::new()) };
     (0..row.len()).map(|column| D::number(&row, column)).collect()
 }
@@ -125,7 +125,7 @@ async fn insert<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
 ) -> Result<Option<i64>, sqlx::Error> {
-    let query = bound::<D>(statement);
+    let query = bound::<D>(statement)?;
     if D::DIALECT.returns_keys {
         // An insertion that returns its key is a query with one row; other statements have no row.
         let row = D::fetch_optional(connection, query).await?;
@@ -138,14 +138,14 @@ async fn change<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
 ) -> Result<u64, sqlx::Error> {
-    Ok(D::affected(&D::execute(connection, bound::<D>(statement)).await?))
+    Ok(D::affected(&D::execute(connection, bound::<D>(statement)?).await?))
 }
 
 async fn texts<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
 ) -> Result<Vec<String>, sqlx::Error> {
-    let rows = D::fetch_all(connection, bound::<D>(statement)).await?;
+    let rows = D::fetch_all(connection, bound::<D>(statement)?).await?;
     rows.iter().map(|row| text::<D>(row, 0)).collect()
 }
 
@@ -158,7 +158,7 @@ async fn table<D: Driver>(
         return read.ok_or(sqlx::Error::RowNotFound);
     }
     let kinds = table.columns.to_vec();
-    let rows = D::fetch_all(connection, bound::<D>(sql::table(table, D::DIALECT))).await?;
+    let rows = D::fetch_all(connection, bound::<D>(sql::table(table, D::DIALECT))?).await?;
     Ok(Cells::fetched::<D>(0, rows, kinds, 0))
 }
 
@@ -166,9 +166,9 @@ fn stream<'a, D: Driver>(
     connection: &'a mut D::Connection,
     statement: Statement,
     kinds: &'a [Kind],
-) -> Stream<'a, sqlx::Error> {
-    let rows = D::fetch(connection, bound::<D>(statement));
-    rows.map(|row| values::<D>(&row?, kinds)).boxed()
+) -> Result<Stream<'a, sqlx::Error>, sqlx::Error> {
+    let rows = D::fetch(connection, bound::<D>(statement)?);
+    Ok(rows.map(|row| values::<D>(&row?, kinds)).boxed())
 }
 
 async fn page<D: Driver>(
@@ -196,7 +196,7 @@ async fn page_by<D: Driver>(
     if let Some(total) = approach.empty() {
         return Ok(Cells::fetched::<D>(total, Vec::new(), Vec::new(), 0));
     }
-    let asked = bound::<D>(sql::page(page, approach, D::DIALECT));
+    let asked = bound::<D>(sql::page(page, approach, D::DIALECT))?;
     let most = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let (mut rows, mut bytes) = (Vec::new(), 0);
     if page.measured().next().is_none() {
@@ -248,7 +248,7 @@ async fn json<D: Driver>(
     connection: &mut D::Connection,
     statement: Statement,
 ) -> Result<Option<Cells>, sqlx::Error> {
-    let row = D::fetch_optional(connection, bound::<D>(statement)).await?;
+    let row = D::fetch_optional(connection, bound::<D>(statement)?).await?;
     let row = row.ok_or(sqlx::Error::RowNotFound)?;
     let total = D::number(&row, 0)?;
     match D::cell(&row, 1, Kind::WORD)? {
@@ -267,7 +267,7 @@ async fn approach<D: Driver>(
     let mut approach = loop {
         let asked = sql::probe(&probe, page, D::DIALECT);
         let rows: Vec<Vec<Value>> =
-            stream::<D>(connection, asked, probe.kinds()).try_collect().await?;
+            stream::<D>(connection, asked, probe.kinds())?.try_collect().await?;
         let next = probe.answered(page, &rows);
         match next.map_err(|error| sqlx::Error::Decode(error.into()))? {
             Next::Read(approach) => break approach,

@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::de::{Deserialize, Deserializer, Visitor};
+use sqlx::error::BoxDynError;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
     SqliteQueryResult, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Connection, Row, Sqlite, TypeInfo, ValueRef};
+use sqlx::{Arguments, ConnectOptions, Connection, Row, Sqlite, TypeInfo, ValueRef};
 
 use super::brake::Brake;
-use super::driver::{Bound, Driver, Files, Fill, Run, STATEMENTS, bound, connections};
+use super::driver::{Driver, Files, Fill, Run, STATEMENTS, bound, connections};
 use super::failure::{of_values, too_large};
 use super::filling::{execute_all, rebuild};
 use super::migrations::{self, migrator};
@@ -130,12 +131,12 @@ impl Driver for Sqlite {
         Self::execute_batch(connection, "PRAGMA optimize = 0x10012").await
     }
 
-    fn bind(query: Bound<Self>, value: Value) -> Bound<Self> {
+    fn bind(values: &mut Self::Arguments, value: Value) -> Result<(), BoxDynError> {
         match value {
-            Value::Null => query.bind(None::<i64>),
-            Value::Int(number) | Value::Decimal { units: number, .. } => query.bind(number),
-            Value::Text(text) | Value::Json(text) => query.bind(text),
-            Value::Moment(moment) => query.bind(moment::render(moment)),
+            Value::Null => values.add(None::<i64>),
+            Value::Int(number) | Value::Decimal { units: number, .. } => values.add(number),
+            Value::Text(text) | Value::Json(text) => values.add(text),
+            Value::Moment(moment) => values.add(moment::render(moment)),
         }
     }
 
@@ -269,7 +270,7 @@ impl Fill for Filling {
         Box::pin(async {
             for RowsOf { table, columns, values, .. } in batch {
                 for statement in sql::insert_many(table, columns, values, usize::MAX, &SQLITE) {
-                    Sqlite::execute(&mut self.connection, bound::<Sqlite>(statement)).await?;
+                    Sqlite::execute(&mut self.connection, bound::<Sqlite>(statement)?).await?;
                 }
             }
             Ok(())

@@ -223,7 +223,9 @@ pub(crate) async fn begin(
         text(&feed),
         Value::Int(seq),
     ];
-    for insert in sql::insert_rows("shop_webhook_places", &COLUMNS, &[row], transaction.dialect()) {
+    for insert in
+        sql::insert_rows("shop_webhook_places", &COLUMNS, vec![row], transaction.dialect())
+    {
         transaction.execute(insert).await?;
     }
     Ok(())

@@ -45,8 +45,11 @@ impl<'v> Layout<'v> {
     /// The layout of records that are shown so.
     pub(super) fn of(resource: &'static Resource, view: &'v View, registry: Registry) -> Self {
         let shape = view.shape;
-        let (mut attributes, mut relationships, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        for (column, (position, field)) in shape.columns(resource).enumerate() {
+        let columns = shape.columns(resource);
+        let count = columns.clone().count();
+        let (mut attributes, mut all) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut relationships = Vec::new();
+        for (column, (position, field)) in columns.enumerate() {
             // The key precedes all of them.
             let place = Place { cell: column + 1, field };
             all.push(place);

@@ -37,7 +37,7 @@ fn page_limits_and_list_lengths_need_few_statements() {
             let table = Table::new("SELECT 1 AS c0 WHERE 1 IN (?)", vec![list], &[Kind::COUNT]);
             tables.insert(sql::table(table, dialect).text);
             let rows: Vec<_> = (1..=number).map(|number| vec![Value::Int(number)]).collect();
-            let rows = sql::insert_rows("shop_mails", &["id"], &rows, dialect);
+            let rows = sql::insert_rows("shop_mails", &["id"], rows, dialect);
             inserts.extend(rows.into_iter().map(|insert| insert.text));
         }
         let counts = [pages.len(), by_keys.len(), tables.len(), inserts.len()];

@@ -114,7 +114,7 @@ pub(super) async fn write(rows: RowsOf, transaction: &mut Transaction) -> Result
     let RowsOf { table, columns, keyed, values } = rows;
     let rows: Vec<Vec<Value>> = values.chunks(columns.len()).map(<[Value]>::to_vec).collect();
     let insert = if keyed { sql::insert_keyed } else { sql::insert_rows };
-    for statement in insert(table, columns, &rows, transaction.dialect()) {
+    for statement in insert(table, columns, rows, transaction.dialect()) {
         transaction.execute(statement).await?;
     }
     Ok(())
