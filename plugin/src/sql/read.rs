@@ -13,9 +13,11 @@ use crate::model::question::{Condition, Page, Shape};
 use crate::model::resource::VERSION;
 use crate::model::value::Value;
 
-/// The columns of pages whose fields are not selected: by the address of the resource, and whether all fields are read.
-/// They would be half of the work of writing a page.
-static COLUMNS: LazyLock<RwLock<HashMap<(usize, bool), Arc<str>>>> = LazyLock::new(RwLock::default);
+/// The columns of pages whose fields are not selected, which would be half of the work of writing a page.
+static COLUMNS: LazyLock<RwLock<HashMap<Shown, Arc<str>>>> = LazyLock::new(RwLock::default);
+
+/// The address of a resource, and whether all of its fields are read.
+type Shown = (usize, bool);
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
