@@ -374,6 +374,17 @@ impl Error {
         Error::Column { column: column.to_owned(), must, holds }
     }
 
+    /// Names the line of a file that a fault was found in, whose sentence begins in the middle.
+    #[must_use]
+    pub fn in_line(mut self, line: u64) -> Self {
+        if let Error::Faults(faults) = &mut self {
+            for fault in faults {
+                fault.detail = format!("Line {line}: {}", fault.detail);
+            }
+        }
+        self
+    }
+
     /// Converts the failure of a connection on which the tables were to be migrated.
     pub fn of_connection(error: sqlx::Error) -> Self {
         Error::Migration(error.into())

@@ -38,8 +38,9 @@ async fn install_once(store: &Store) -> Result<(), Error> {
 async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
     let mut countries = Vec::new();
     let mut zones = Vec::new();
+    let mut zone_key = 0;
     for (country, key) in rust_iso3166::ALL.iter().zip(1..) {
-        countries.push(vec![
+        countries.extend([
             Value::Int(key),
             text(country.name),
             folded(country.name),
@@ -49,9 +50,9 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
         for zone in country.subdivisions().unwrap_or_default() {
             // Codes are stored without the country prefix.
             let code = zone.code.split_once('-').map_or(zone.code, |(_, code)| code);
-            let own = i64::try_from(zones.len()).unwrap_or(i64::MAX - 1) + 1;
-            zones.push(vec![
-                Value::Int(own),
+            zone_key += 1;
+            zones.extend([
+                Value::Int(zone_key),
                 text(zone.name),
                 folded(zone.name),
                 text(code),
@@ -83,12 +84,12 @@ async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
 /// has no exchange rates.
 async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
     let payable = Currency::iter().filter(|currency| currency.flags().is_empty());
-    let rows: Vec<Vec<Value>> = payable
+    let values = payable
         .zip(1..)
-        .map(|(currency, key)| {
+        .flat_map(|(currency, key)| {
             let name = currency.name();
             let decimals = currency.exponent().unwrap_or_default();
-            vec![
+            [
                 Value::Int(key),
                 text(name),
                 folded(name),
@@ -106,28 +107,28 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
         "currency_num_decimals",
         "enabled",
     ];
-    insert(transaction, "shop_currencies", &columns, rows).await
+    insert(transaction, "shop_currencies", &columns, values).await
 }
 
 async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
-    let rows: Vec<Vec<Value>> = ORDER_STATUSES
+    let values = ORDER_STATUSES
         .iter()
         .zip(1..)
-        .map(|(name, key)| vec![Value::Int(key), text(name), folded(name), Value::Int(1)])
+        .flat_map(|(name, key)| [Value::Int(key), text(name), folded(name), Value::Int(1)])
         .collect();
     let columns =
         ["shop_orderstatus_id", "orderstatus_name", "orderstatus_name_fold", "orderstatus_core"];
-    insert(transaction, "shop_orderstatuses", &columns, rows).await
+    insert(transaction, "shop_orderstatuses", &columns, values).await
 }
 
-/// Inserts rows with their keys, which are in the first column.
+/// Inserts rows with their keys, given as values row after row with the key first.
 async fn insert(
     transaction: &mut Transaction,
     table: &str,
     columns: &[&str],
-    rows: Vec<Vec<Value>>,
+    values: Vec<Value>,
 ) -> Result<(), Error> {
-    for statement in sql::insert_keyed(table, columns, rows, transaction.dialect()) {
+    for statement in sql::insert_keyed(table, columns, values, transaction.dialect()) {
         transaction.execute(statement).await?;
     }
     Ok(())

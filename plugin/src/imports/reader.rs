@@ -152,6 +152,9 @@ impl Reader {
     async fn read_header(&mut self, header: Header) -> Result<(), Error> {
         while !self.bytes.contains(&b'\n') && self.bytes.len() <= MAX_LINE && self.fill().await? {}
         let first = self.bytes[self.at..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if first.len() > MAX_LINE {
+            return Err(invalid(format!("Line 1: the header is longer than {MAX_LINE} bytes.")));
+        }
         let core = csv_core::ReaderBuilder::new().delimiter(delimiter(first)).build();
         let (text, ends) = (vec![0; 4_096], vec![0; 64]);
         self.table = Some(Table { header, core, text, ends });
@@ -159,10 +162,10 @@ impl Reader {
             return Err(invalid("The file has no header."));
         };
         if raw.is_too_long || raw.has_open_quote {
-            return Err(invalid("The header is too long, or has a quote that is not closed."));
+            return Err(invalid("Line 1: the header is too long, or a quote is not closed."));
         }
         let Some(table) = &mut self.table else { return Ok(()) };
-        let names = table.cells(&raw).map_err(|_| invalid("The header is not UTF-8."))?;
+        let names = table.cells(&raw).map_err(|_| invalid("Line 1: the header is not UTF-8."))?;
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         table.header.read(names)?;
         Ok(())
@@ -334,7 +337,8 @@ impl Reader {
         }
         self.bytes.drain(..self.at);
         self.at = 0;
-        match self.source.next().await? {
+        let arrived = self.source.next().await;
+        match arrived.map_err(|error| error.in_line(self.lines + 1))? {
             Some(bytes) => self.bytes.extend_from_slice(&bytes),
             None => self.ended = true,
         }

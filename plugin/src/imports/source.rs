@@ -36,7 +36,8 @@ impl Source {
     /// The next bytes, which are never empty; `None` at the end.
     ///
     /// # Errors
-    /// When the file breaks off, cannot be expanded, or is too large.
+    /// When the file breaks off, cannot be expanded, or is too large: sentences that begin in the middle, after the
+    /// place in the file.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         loop {
             let bytes = match self.unpack()? {
@@ -76,7 +77,7 @@ impl Source {
             }
             Err(error) => {
                 self.pieces = None;
-                Err(invalid(format!("The file broke off: {error}.")))
+                Err(invalid(format!("the file broke off: {error}.")))
             }
         }
     }
@@ -105,13 +106,13 @@ impl Source {
     }
 
     fn too_large(&self) -> Error {
-        let detail = format!("The file has more than {} bytes once it is expanded.", self.limit);
+        let detail = format!("the file has more than {} bytes once it is expanded.", self.limit);
         Fault::new(FaultKind::BodyTooLarge, detail).into()
     }
 }
 
 fn corrupt() -> Error {
-    invalid("The file is not valid gzip.")
+    invalid("the file is not valid gzip.")
 }
 
 /// The refusal of a file as a whole.

@@ -16,15 +16,15 @@ pub fn insert_rows(
     insert_many(table, columns, values, usize::MAX, dialect)
 }
 
-/// Inserts rows with their keys, which are in the first column, and moves the engine's key
-/// generator past them.
+/// Inserts rows with their keys, given as values row after row with the key first, and moves the
+/// engine's key generator past them.
 pub fn insert_keyed(
     table: &str,
     columns: &[&str],
-    rows: Vec<Vec<Value>>,
+    values: Vec<Value>,
     dialect: &Dialect,
 ) -> Vec<Statement> {
-    let mut statements = insert_rows(table, columns, rows, dialect);
+    let mut statements = insert_many(table, columns, values, usize::MAX, dialect);
     statements.extend(columns.first().and_then(|key| keys_follow(table, key, dialect)));
     statements
 }

@@ -17,8 +17,8 @@ pub fn unknown<'a>(
 }
 
 /// The entry of `known` that `name` was most likely meant to be: one that contains it, or else the
-/// one with the smallest edit distance. There is none for a name that is much longer than all
-/// entries, because computing the distance would cost more than it is worth.
+/// one with the smallest edit distance, unless most letters differ. There is none for a name that is
+/// much longer than all entries, because computing the distance would cost more than it is worth.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// By how much longer a name may be.
     const LONGER: usize = 16;
@@ -26,5 +26,8 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     let distance = |known: &str| {
         (!known.contains(name) || name.is_empty(), strsim::damerau_levenshtein(name, known))
     };
-    known.min_by_key(|known| distance(known))
+    let nearest = known.map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance);
+    nearest
+        .filter(|((differs, edits), known)| !differs || 2 * edits <= known.len().max(name.len()))
+        .map(|(_, known)| known)
 }

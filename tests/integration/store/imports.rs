@@ -254,6 +254,7 @@ async fn lines_that_cannot_be_read_are_faults_of_their_own() {
 async fn a_file_that_is_no_table_of_the_type_is_refused_before_its_first_line() {
     let shop = Shop::open().await;
     let many: String = (0..200).map(|number| format!("column_{number},")).collect();
+    let endless = "sku".repeat(400_000);
     for (query, media_type, file, expected) in [
         ("type=products", CSV, "", "The file is empty."),
         ("type=products", NDJSON, "", "The file is empty."),
@@ -262,7 +263,9 @@ async fn a_file_that_is_no_table_of_the_type_is_refused_before_its_first_line() 
         ("type=products", NDJSON, "sku,price\nA,1\n", "is the file CSV?"),
         ("type=products", CSV, "PK\x03\x04\x14", "This is a zip file"),
         ("type=products", CSV, "sku,pric\nA,1\n", "column 2: products has no column \"pric\""),
+        ("type=products", CSV, "sku,colour\nA,1\n", "products has no column \"colour\"."),
         ("type=products", CSV, &format!("sku,{many}\n"), "has no column \"column_0\""),
+        ("type=products", CSV, &endless, "Line 1: the header is longer than 1048576 bytes."),
         ("type=products", CSV, "sku,price,sku\nA,1,A\n", "column 3: sku is there more than once."),
         ("type=products", CSV, "price\n1\n", "no column sku, by which records are found"),
         ("type=products&key=id", CSV, "sku\nA\n", "no column shop_product_id"),
@@ -489,7 +492,7 @@ async fn a_compressed_file_is_expanded_up_to_the_limit() {
     let mut cut = packed(&file);
     cut.truncate(cut.len() - 12);
     let answer = send(cut, "gzip").await;
-    assert!(String::from_utf8_lossy(&answer.body).contains("The file is not valid gzip."));
+    assert!(String::from_utf8_lossy(&answer.body).contains("Line 101: the file is not valid gzip."));
     // Ten kilobytes that become ten million: the lines before the limit are kept, and the end is told.
     let bomb = packed(&format!("manufacturer_name\nOak\n{}", "\n".repeat(10_000_000)));
     let answer = send(bomb, "gzip").await.expect(200);

@@ -112,9 +112,13 @@ pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
 /// Writes rows.
 pub(super) async fn write(rows: RowsOf, transaction: &mut Transaction) -> Result<(), Error> {
     let RowsOf { table, columns, keyed, values } = rows;
-    let rows: Vec<Vec<Value>> = values.chunks(columns.len()).map(<[Value]>::to_vec).collect();
-    let insert = if keyed { sql::insert_keyed } else { sql::insert_rows };
-    for statement in insert(table, columns, rows, transaction.dialect()) {
+    let dialect = transaction.dialect();
+    let statements = if keyed {
+        sql::insert_keyed(table, columns, values, dialect)
+    } else {
+        sql::insert_many(table, columns, values, usize::MAX, dialect)
+    };
+    for statement in statements {
         transaction.execute(statement).await?;
     }
     Ok(())
