@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use host_interface::{
     Body, Caller, CommandOutput, Denial, Error as HostError, Headers, Method, Parameter,
-    ParameterKind, Principal, ProgressHandle, Request, RequestBuilder, Response,
+    ParameterKind, Principal, ProgressHandle, Request, RequestBuilder, Response, fact,
 };
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
@@ -117,10 +117,13 @@ pub(super) async fn import(
         encoding: if file.ends_with(".gz") { "gzip" } else { "identity" },
     };
     let body = Body::new(pieces_of(file)?);
+    // Whoever has the file on the machine may import all of it.
     let request = asking.request(IMPORT, Method::Post, &query)?;
+    let request = request.fact(fact::BODY_LIMIT, usize::MAX.to_string());
     let response = (asking.handle)(request.headers(headers).stream(body).build()).await;
     let mut lines = Lines::of(accepted(response)?);
     let (mut output, mut read, mut failed) = (CommandOutput::new(), 0, 0);
+    let mut has_ended = false;
     while let Some(line) = lines.next().await? {
         let line: Value = serde_json::from_str(&line)?;
         let Some(summary) = line.get("summary") else {
@@ -137,6 +140,7 @@ pub(super) async fn import(
             }
             continue;
         };
+        has_ended = true;
         progress.report("lines", read, read);
         let count = |name: &str| summary[name].as_u64().unwrap_or_default();
         let counts = ["created", "updated", "unchanged", "failed"];
@@ -149,6 +153,7 @@ pub(super) async fn import(
         }
     }
     match failed {
+        _ if !has_ended => Ok(output.failure("the import broke off: import the file again")),
         0 => Ok(output),
         1 => Ok(output.failure("a line has failed")),
         failed => Ok(output.failure(format!("{failed} lines have failed"))),

@@ -8,10 +8,12 @@ use super::names::{Names, Resolved, text_of};
 use super::parts::PresentParts;
 use super::reader::Line;
 use super::report::{Became, Outcome};
+use super::undone::{Made, Undone, content_of};
 use crate::error::{Error, Fault, FaultKind, Source};
 use crate::model::question::Check;
 use crate::model::record::Record;
-use crate::model::resource::{PartOf, Resource};
+use crate::model::resource::{PartOf, Resource, Unique};
+use crate::model::table::Naming;
 use crate::model::value::{Kind, Value, fold};
 use crate::service::crud;
 use crate::service::hooks::Service;
@@ -29,17 +31,30 @@ struct Prepared {
     faults: Vec<Fault>,
     /// Whether it names a record of its own type that there is not, or not yet.
     awaits_own: bool,
+    /// Whether it needs a record that the dry run has undone.
+    needs_undone: bool,
+    /// A digest of what it has, in a dry run.
+    content: u64,
     /// What its record is known by.
     key: Option<Known>,
 }
 
 /// What a record is known by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Known {
     /// As the client has sent it.
     shown: String,
     /// In the form in which it is compared.
-    compared: String,
+    compared: Compared,
+}
+
+/// What a record is compared by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Compared {
+    /// Its primary key, also where the unique text is empty.
+    Id(i64),
+    /// The unique text.
+    Text(String),
 }
 
 /// Lines that are written together.
@@ -48,16 +63,16 @@ pub(super) struct Batch<'i> {
     service: &'static Service,
     lines: Vec<Prepared>,
     /// The records by what they are known by.
-    found: HashMap<String, i64>,
+    found: HashMap<Compared, i64>,
     /// Those that exist, as they were before.
     records: HashMap<i64, Record>,
     parts: PresentParts,
     /// The host's users that do not exist.
     strangers: &'i HashSet<i64>,
-    /// What records are known by that this import has created and undone.
-    undone: &'i HashSet<u64>,
-    /// Whether it has created and undone any.
-    has_undone: bool,
+    /// What a dry run has written and undone.
+    undone: &'i Undone,
+    /// Whether the latest line needs some of that.
+    is_of_undone: bool,
     /// Whether somebody else may have created the record of the latest line since it was looked for.
     may_be_there: bool,
     /// Whether each line is undone alone if it is refused after it has written something. Where lines are written
@@ -70,15 +85,15 @@ impl<'i> Batch<'i> {
     pub(super) async fn prepare(
         (import, service): (&'i Import, &'static Service),
         lines: &[Line],
-        (strangers, undone): (&'i HashSet<i64>, &'i HashSet<u64>),
-        (has_undone, alone): (bool, bool),
+        (strangers, undone): (&'i HashSet<i64>, &'i Undone),
+        alone: bool,
         write: &mut Write<'_>,
     ) -> Result<Self, Error> {
         let registry = write.call.shop.registry;
         let names =
             Names::look_up(import.resource, lines, registry, &mut write.transaction).await?;
         let lines: Vec<Prepared> =
-            lines.iter().map(|line| prepared(line, import, &names)).collect();
+            lines.iter().map(|line| prepared(line, import, &names, undone)).collect();
         let (found, records) = (HashMap::new(), HashMap::new());
         let may_be_there = false;
         let mut batch = Self {
@@ -90,7 +105,7 @@ impl<'i> Batch<'i> {
             parts: PresentParts::of(import.resource),
             strangers,
             undone,
-            has_undone,
+            is_of_undone: false,
             may_be_there,
             alone,
         };
@@ -138,22 +153,25 @@ impl<'i> Batch<'i> {
         wanted.sort_unstable_by(|one, other| one.compared.cmp(&other.compared));
         wanted.dedup_by(|one, other| one.compared == other.compared);
         let mut keys: Vec<i64> = Vec::with_capacity(wanted.len());
-        match self.import.key {
-            Key::Id => {
-                keys.extend(wanted.iter().filter_map(|known| known.compared.parse::<i64>().ok()))
-            }
-            Key::Unique { field, .. } if !wanted.is_empty() => {
-                let texts = wanted.iter().map(|known| {
-                    if resource.is_folded(field) { fold(&known.shown) } else { known.shown.clone() }
-                });
-                let dialect = write.transaction.dialect();
-                let wanted = sql::find_by(resource, field, texts.collect(), None, dialect);
-                for Found { key, text, .. } in write.transaction.rows(wanted).await? {
-                    self.found.insert(self.import.key.folded(&text), key);
-                    keys.push(key);
+        let mut texts = Vec::new();
+        for known in wanted {
+            match (&known.compared, self.import.key) {
+                (Compared::Id(key), _) => keys.push(*key),
+                (Compared::Text(_), Key::Unique { field, .. }) if resource.is_folded(field) => {
+                    texts.push(fold(&known.shown));
                 }
+                (Compared::Text(_), _) => texts.push(known.shown.clone()),
             }
-            Key::Unique { .. } => {}
+        }
+        let by_id = !keys.is_empty();
+        if let Key::Unique { field, .. } = self.import.key
+            && !texts.is_empty()
+        {
+            let wanted = sql::find_by(resource, field, texts, None, write.transaction.dialect());
+            for Found { key, text, .. } in write.transaction.rows(wanted).await? {
+                self.found.insert(Compared::Text(self.import.key.folded(&text)), key);
+                keys.push(key);
+            }
         }
         if keys.is_empty() {
             return Ok(());
@@ -173,8 +191,8 @@ impl<'i> Batch<'i> {
         }
         write.transaction.lock_all(resource, &keys).await?;
         self.records = write.records(resource, keys).await?;
-        if let Key::Id = self.import.key {
-            self.found = self.records.keys().map(|key| (key.to_string(), *key)).collect();
+        if by_id {
+            self.found.extend(self.records.keys().map(|key| (Compared::Id(*key), *key)));
         }
         let with_parts = self.lines.iter().filter(|line| self.parts.are_in(&line.members));
         let known = with_parts.filter_map(|line| self.found.get(&line.key.as_ref()?.compared));
@@ -204,27 +222,27 @@ impl<'i> Batch<'i> {
         line: &Line,
         write: &mut Write<'_>,
     ) -> Result<Outcome, Error> {
-        self.may_be_there = false;
+        (self.may_be_there, self.is_of_undone) = (false, false);
         let (key, result) = match self.lines.get_mut(position) {
-            // What it names may be among what this dry run has made and undone.
-            Some(Prepared { awaits_own: true, key, .. }) if self.has_undone => {
-                (key.take(), Ok((Became::Created, None)))
-            }
             Some(prepared) => {
+                let (content, needs_undone) = (prepared.content, prepared.needs_undone);
                 let members = std::mem::take(&mut prepared.members);
                 let faults = std::mem::take(&mut prepared.faults);
-                let key = prepared.key.take();
-                (key.clone(), self.apply((members, faults, key), write).await?)
+                let key = prepared.key.clone();
+                self.is_of_undone = needs_undone;
+                (key.clone(), self.apply((members, faults, key), content, write).await?)
             }
             None => (None, Err(Vec::new())),
         };
         let shown = key.map(|key| key.shown);
+        let undone = self.is_of_undone;
         let outcome = |result, id, errors| Outcome {
             line: line.number,
             key: shown,
             result,
             id,
             version: None,
+            undone,
             errors,
         };
         Ok(match result {
@@ -236,12 +254,12 @@ impl<'i> Batch<'i> {
     async fn apply(
         &mut self,
         (members, mut faults, key): (Vec<LineMember>, Vec<Fault>, Option<Known>),
+        content: u64,
         write: &mut Write<'_>,
     ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
         let resource = self.import.resource;
         let is_found = key.as_ref().and_then(|key| self.found.get(&key.compared)).copied();
-        let is_undone =
-            key.as_ref().is_some_and(|key| self.undone.contains(&digest(&key.compared)));
+        let earlier = key.as_ref().and_then(|key| self.undone.content(&key.compared));
         let name = self.import.key.name(resource);
         match (self.import.mode, is_found, &key) {
             // A line that cannot be read has no key either.
@@ -252,26 +270,105 @@ impl<'i> Batch<'i> {
                 faults.push(fault);
                 Ok(Err(faults))
             }
+            // An earlier line, which the dry run has undone, leaves the record as this one does.
+            (Mode::Upsert | Mode::Update, _, _) if earlier == Some(content) => {
+                Ok(Ok((Became::Unchanged, is_found)))
+            }
             (Mode::Upsert | Mode::Update, Some(found), _) => {
-                self.change(found, (members, faults), write).await
+                let changed = self.change(found, (members, faults), write).await?;
+                // It differs from what the earlier line has left.
+                let is_as_before = matches!(changed, Ok((Became::Unchanged, _)));
+                if earlier.is_some() && is_as_before {
+                    self.is_of_undone = true;
+                    return Ok(Ok((Became::Updated, Some(found))));
+                }
+                Ok(changed)
             }
-            (Mode::Upsert, None, _) if is_undone => Ok(Ok((Became::Updated, None))),
-            (Mode::Create, _, _) if is_undone => {
-                let detail = format!("Another {} in this file has this {name}.", resource.singular);
-                let fault = Fault::at_pointer(FaultKind::Duplicate, format!("/{name}"), detail);
-                Ok(Err(vec![fault]))
+            (Mode::Upsert, None, _) if earlier.is_some() => {
+                self.change_undone((&members, faults), write).await
             }
-            (Mode::Update, None, Some(key)) => {
-                faults.push(missing(resource, name, &key.shown, ""));
+            (Mode::Update, None, Some(Known { shown, compared })) => {
+                let by_id = matches!(compared, Compared::Id(_));
+                let name = if by_id { resource.key } else { name };
+                faults.push(missing(resource, name, shown, ""));
                 Ok(Err(faults))
             }
-            (Mode::Upsert, None, Some(key)) if matches!(self.import.key, Key::Id) => {
+            (Mode::Upsert, None, Some(Known { shown, compared: Compared::Id(_) })) => {
+                let name = resource.key;
                 let hint = " The store gives ids to new records: create them with mode=create.";
-                faults.push(missing(resource, name, &key.shown, hint));
+                faults.push(missing(resource, name, shown, hint));
                 Ok(Err(faults))
             }
             (Mode::Upsert | Mode::Create, ..) => self.insert(key, (&members, faults), write).await,
         }
+    }
+
+    /// Checks a line about a record that an earlier one has created and the dry run has undone.
+    async fn change_undone(
+        &mut self,
+        (members, faults): (&[LineMember], Vec<Fault>),
+        write: &mut Write<'_>,
+    ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
+        self.is_of_undone = true;
+        let resource = self.import.resource;
+        let mut draft = Draft::read(resource, &Body::of_line(members), Intent::Update);
+        draft.faults.extend(faults);
+        self.judge_users(&mut draft);
+        let after = draft.as_record();
+        match write.validate(&mut draft, &after).await {
+            Ok(()) => Ok(Ok((Became::Updated, None))),
+            Err(Error::Faults(faults)) => Ok(Err(faults)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What can be known of a line that needs a record which the dry run has undone.
+    fn judged(
+        mut draft: Draft,
+        became: Became,
+        id: Option<i64>,
+    ) -> Result<(Became, Option<i64>), Vec<Fault>> {
+        let faults = draft.take_faults();
+        if faults.is_empty() { Ok((became, id)) } else { Err(faults) }
+    }
+
+    /// What later lines of a dry run need of these outcomes.
+    pub(super) async fn made(
+        &self,
+        outcomes: &[Outcome],
+        write: &mut Write<'_>,
+    ) -> Result<Made, Error> {
+        let mut made = Made::default();
+        let resource = self.import.resource;
+        let written = || self.lines.iter().zip(outcomes).filter(|(_, of)| of.has_written());
+        // By its key, a line that comes again finds its record, or is one too many: one of both is enough.
+        let finds = self.import.mode != Mode::Create;
+        for (line, _) in written().filter(|_| finds) {
+            if let Some(key) = &line.key {
+                made.line(&key.compared, line.content);
+            }
+        }
+        let name = self.import.key.name(resource);
+        let is_known = |unique: &&Unique| !(finds && unique.fields == [name]);
+        let uniques: Vec<&Unique> = resource.unique.iter().filter(is_known).collect();
+        let own = Naming::of(resource, write.call.shop.registry)
+            .find(|naming| std::ptr::eq(naming.one.target, resource));
+        if own.is_none() && uniques.is_empty() {
+            return Ok(made);
+        }
+        let created = written().filter(|(_, of)| of.result == Became::Created);
+        let created: HashSet<i64> = created.filter_map(|(_, of)| of.id).collect();
+        let keys: Vec<i64> = written().filter_map(|(_, of)| of.id).collect();
+        for (key, record) in write.records(resource, keys).await? {
+            let owner = if created.contains(&key) { 0 } else { key };
+            for unique in &uniques {
+                made.unique(&record, unique, (resource, owner))?;
+            }
+            if let Some(Naming { by, .. }) = own {
+                made.name(record.value(by.name)?.text(by.name)?, resource.is_folded(by));
+            }
+        }
+        Ok(made)
     }
 
     async fn insert(
@@ -303,8 +400,13 @@ impl<'i> Batch<'i> {
                 return Ok(Err(draft.take_faults()));
             }
         }
+        if self.is_of_undone {
+            return Ok(Self::judged(draft, Became::Created, None));
+        }
         write.transaction.begin_part(self.alone).await?;
+        write.taken = self.import.dry_run.then(|| self.undone.taken());
         let inserted = crud::insert(self.service, &mut draft, write).await;
+        write.taken = None;
         match settled(inserted, write).await? {
             Ok(id) => {
                 if let Some(key) = key {
@@ -337,11 +439,16 @@ impl<'i> Batch<'i> {
         let mut draft = Draft::read(resource, &Body::of_line(&members), Intent::Update);
         draft.faults.extend(faults);
         self.judge_users(&mut draft);
+        if self.is_of_undone {
+            return Ok(Self::judged(draft, Became::Updated, Some(id)));
+        }
         if draft.leaves(&before) {
             return Ok(Ok((Became::Unchanged, Some(id))));
         }
         write.transaction.begin_part(self.alone).await?;
+        write.taken = self.import.dry_run.then(|| self.undone.taken());
         let changed = crud::change(self.service, &mut draft, &before, write).await;
+        write.taken = None;
         match settled(changed, write).await? {
             Ok(()) => {
                 // A later line finds it as this one leaves it.
@@ -408,52 +515,59 @@ pub(super) async fn add_versions(
     Ok(())
 }
 
-/// What is remembered of a record that was undone.
-pub(super) fn digest(key: &str) -> u64 {
-    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(key)
-}
-
-/// What a key is compared by.
-pub(super) fn compared(outcome: &Outcome, import: &Import) -> Option<String> {
-    outcome.key.as_deref().map(|key| import.key.folded(key))
-}
-
 fn missing(resource: &Resource, name: &str, key: &str, hint: &str) -> Fault {
     let detail = format!("There is no {} with the {name} {key}.{hint}", resource.singular);
     Fault::at_pointer(FaultKind::NotFound, format!("/{name}"), detail)
 }
 
 /// A line with the keys of related records in place of their names.
-fn prepared(line: &Line, import: &Import, names: &Names) -> Prepared {
+fn prepared(line: &Line, import: &Import, names: &Names, undone: &Undone) -> Prepared {
+    let content = if import.dry_run { content_of(line) } else { 0 };
     let given = match &line.members {
         Ok(given) => given,
         Err(fault) => {
             let faults = vec![fault.clone()];
-            return Prepared { members: Vec::new(), faults, awaits_own: false, key: None };
+            let (members, key) = (Vec::new(), None);
+            let (awaits_own, needs_undone) = (false, false);
+            return Prepared { members, faults, awaits_own, needs_undone, content, key };
         }
     };
     let resource = import.resource;
     let given = given
         .iter()
         .map(|(name, literal)| (canonical(name, resource).to_owned(), literal.to_owned()));
-    let Resolved { members, faults, awaits_own } = names.resolve(given.collect());
-    let name = import.key.name(resource);
-    let key = members.iter().find(|(member, _)| member == name);
-    let key = key.and_then(|(_, literal)| {
-        let shown = match import.key {
-            Key::Id => match literal::read(Kind::Key(""), false, literal) {
-                Ok(Value::Int(key)) => key.to_string(),
-                _ => return None,
-            },
-            Key::Unique { field, .. } => match literal::read(field.kind, false, literal) {
-                Ok(Value::Text(text)) => text,
+    let Resolved { members, faults, awaits_own, needs_undone } =
+        names.resolve(given.collect(), undone);
+    let key = known(&members, import);
+    Prepared { members, faults, awaits_own, needs_undone, content, key }
+}
+
+/// What the record of a line is known by: where its unique text is not given, its primary key, as products without
+/// an SKU come from an export.
+fn known(members: &[LineMember], import: &Import) -> Option<Known> {
+    let resource = import.resource;
+    let given = |name: &str| {
+        let found = members.iter().find(|(member, _)| member == name);
+        found.map(|(_, literal)| literal)
+    };
+    if let Key::Unique { field, .. } = import.key {
+        let text = given(field.name).and_then(|literal| {
+            match literal::read(field.kind, false, literal) {
+                Ok(Value::Text(text)) => Some(text),
                 // The draft reports what is wrong with it.
-                _ => text_of(literal)?,
-            },
-        };
-        let compared = import.key.folded(&shown);
-        (!shown.trim().is_empty()).then_some(Known { shown, compared })
-    });
-    Prepared { members, faults, awaits_own, key }
+                _ => text_of(literal),
+            }
+        });
+        if let Some(shown) = text.filter(|text| !text.trim().is_empty()) {
+            let compared = Compared::Text(import.key.folded(&shown));
+            return Some(Known { shown, compared });
+        }
+        if import.mode == Mode::Create {
+            return None;
+        }
+    }
+    match literal::read(Kind::Key(""), false, given(resource.key)?) {
+        Ok(Value::Int(key)) => Some(Known { shown: key.to_string(), compared: Compared::Id(key) }),
+        _ => None,
+    }
 }

@@ -12,7 +12,7 @@ use crate::model::value::Kind;
 use crate::wire::body::LineMember;
 use crate::wire::importing::{ID, Import, Mode};
 use crate::wire::names::unknown;
-use crate::wire::table::{HARMLESS, UNSET};
+use crate::wire::table::{HARMLESS, UNSET, is_escaped};
 
 /// The columns of a file.
 #[derive(Debug)]
@@ -121,6 +121,7 @@ impl Literal {
     fn read(self, cell: &str) -> Result<Box<RawValue>, serde_json::Error> {
         match (self, cell) {
             (_, UNSET) => RawValue::from_string("null".to_owned()),
+            (_, cell) if is_escaped(cell) => serde_json::value::to_raw_value(&cell[1..]),
             (Literal::Json, cell) if serde_json::from_str::<&RawValue>(cell).is_ok() => {
                 RawValue::from_string(cell.to_owned())
             }

@@ -1,6 +1,6 @@
 //! Imports: a file of records, each of which is written as by a request of its own, and accounted for. `source` has
 //! the bytes as they arrive, `reader` and `header` make records of them, `runner` gathers records and writes them with
-//! `batch`, `names` and `parts`, `report` is the answer, `preview` its beginning, `progress` the record in the database, and
+//! `batch`, `names` and `parts`, `undone` has what a dry run needs of earlier lines, `report` is the answer, `preview` its beginning, `progress` the record in the database, and
 //! `document` what a client sees of that. Knows nothing of particular resources.
 
 mod batch;
@@ -14,6 +14,7 @@ mod reader;
 mod report;
 mod runner;
 mod source;
+mod undone;
 
 #[cfg(test)]
 mod generated;
@@ -28,6 +29,7 @@ use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::service::call::{Call, Rights};
 use crate::service::hooks::Service;
+use crate::service::key_queue::in_progress;
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::importing::{self, Import};
 use crate::wire::object::record_path;
@@ -115,63 +117,99 @@ pub(crate) async fn import(
 
 /// Where an import begins: at its beginning, or where an earlier one of the same file was left.
 async fn start(call: &Call<'_>, import: &Import, reader: &mut Reader) -> Result<Start, Error> {
-    let store = &call.shop.store;
     let key = call.key.map(|key| key.text().to_owned());
     if let Some(key) = &key
-        && let Some(id) = progress::of_key(call.user(), key, store).await?
-        && let Some(left) = progress::take_over(id, call).await?
+        && let Some(left) = progress::of_key(key, call).await?
     {
-        let Left { progress, fingerprint, state, .. } = left;
-        if fingerprint != progress::fingerprint(import) || !follow(&progress, reader).await? {
-            return Err(reused());
-        }
-        let first = reader.next().await?;
-        let is_done = state == DONE;
-        if is_done && first.is_some() {
-            return Err(reused());
-        }
-        if !is_done {
-            progress::resume(id, store).await?;
-        }
-        return Ok(Start { progress, first, is_done });
+        return go_on(left, call, import, reader).await;
     }
-    let first = if let Some(earlier) = earlier(call)? {
-        let left = progress::take_over(earlier, call).await?;
-        let left = left.filter(|left| left.record_type == import.resource.kind);
-        let left = left.ok_or_else(|| unknown(earlier, import))?;
-        let committed = left.progress.counts.committed_lines;
-        if u64::try_from(committed).ok().and_then(|lines| lines.checked_add(1))
-            != Some(import.from_line)
-        {
-            let detail = format!(
-                "Import {earlier} has written {committed} lines of the file: from_line must be {}.",
-                committed + 1
-            );
-            return Err(Fault::at_header(FaultKind::FileChanged, "Import-Of", detail).into());
+    let first = match earlier(call)? {
+        Some(earlier) => after(earlier, call, import, reader).await?,
+        None => {
+            let first = reader.next().await?;
+            Some(first.ok_or_else(|| source::invalid("The file has no records."))?)
         }
-        if !follow(&left.progress, reader).await? {
-            let detail = format!(
-                "The first {committed} lines of the file are not those of import {earlier}."
-            );
-            return Err(Fault::at_header(FaultKind::FileChanged, "Import-Of", detail).into());
-        }
-        let first = reader.next().await?;
-        if left.state == RUNNING {
-            progress::give_up(earlier, store).await?;
-        }
-        first
-    } else {
-        let first = reader.next().await?;
-        Some(first.ok_or_else(|| source::invalid("The file has no records."))?)
     };
-    let progress = progress::begin(call, import, key.as_deref()).await?;
-    Ok(Start { progress, first, is_done: false })
+    match progress::begin(call, import, key.as_deref()).await {
+        // Another program has begun the same import at this moment.
+        Err(Error::Constraint(..)) if key.is_some() => Err(in_progress()),
+        begun => Ok(Start { progress: begun?, first, is_done: false }),
+    }
 }
 
-/// Reads a file up to where an earlier import was left, and returns whether it is the same file.
-async fn follow(left: &Progress, reader: &mut Reader) -> Result<bool, Error> {
+/// Goes on with the import that has the same key, from where it was left.
+async fn go_on(
+    left: Left,
+    call: &Call<'_>,
+    import: &Import,
+    reader: &mut Reader,
+) -> Result<Start, Error> {
+    if left.fingerprint != progress::fingerprint(import)
+        || !follow(&left.progress, 0, reader).await?
+    {
+        return Err(reused());
+    }
+    let followed = left.progress.counts.committed_lines;
+    let is_done = left.state == DONE;
+    // The earlier request may still be at it, and has come further until it gives up.
+    let progress = if is_done {
+        left.progress
+    } else {
+        let taken = progress::take_over(left.progress.id, import.stops, call).await?;
+        taken.ok_or_else(reused)?.progress
+    };
+    if !follow(&progress, followed, reader).await? {
+        return Err(reused());
+    }
+    let first = reader.next().await?;
+    if is_done && first.is_some() {
+        return Err(reused());
+    }
+    Ok(Start { progress, first, is_done })
+}
+
+/// The first line after those that an earlier import has written, which will not go on then.
+async fn after(
+    earlier: i64,
+    call: &Call<'_>,
+    import: &Import,
+    reader: &mut Reader,
+) -> Result<Option<Line>, Error> {
+    let left = progress::find(earlier, call).await?;
+    let left = left.filter(|left| left.record_type == import.resource.kind);
+    let left = left.ok_or_else(|| unknown(earlier, import))?;
+    let changed = |detail| Fault::at_header(FaultKind::FileChanged, "Import-Of", detail).into();
+    if let Some(name) = progress::differs(&left, import) {
+        let detail = format!("{name} must be that of import {earlier}.");
+        return Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail).into());
+    }
+    let committed = left.progress.counts.committed_lines;
+    if u64::try_from(committed).ok().and_then(|lines| lines.checked_add(1))
+        != Some(import.from_line)
+    {
+        let detail = format!(
+            "Import {earlier} has written {committed} lines of the file: from_line must be {}.",
+            committed + 1
+        );
+        return Err(changed(detail));
+    }
+    if !follow(&left.progress, 0, reader).await? {
+        let detail =
+            format!("The first {committed} lines of the file are not those of import {earlier}.");
+        return Err(changed(detail));
+    }
+    let first = reader.next().await?;
+    if left.state == RUNNING && !progress::give_up(&left.progress, call).await? {
+        let detail = format!("Import {earlier} is going on, and has written more lines.");
+        return Err(changed(detail));
+    }
+    Ok(first)
+}
+
+/// Reads a file from behind this line up to where an earlier import was left, and returns whether it is the same file.
+async fn follow(left: &Progress, behind: i64, reader: &mut Reader) -> Result<bool, Error> {
     let committed = u64::try_from(left.counts.committed_lines).unwrap_or(0);
-    if committed == 0 {
+    if left.counts.committed_lines <= behind {
         return Ok(true);
     }
     while let Some(line) = reader.next().await? {

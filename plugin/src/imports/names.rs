@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 
 use super::reader::Line;
+use super::undone::Undone;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
@@ -25,6 +26,17 @@ pub(super) struct Resolved {
     pub(super) faults: Vec<Fault>,
     /// Whether it names a record of its own type that there is not, or not yet.
     pub(super) awaits_own: bool,
+    /// Whether it names a record that the dry run has undone.
+    pub(super) needs_undone: bool,
+}
+
+/// What a name means.
+enum Named {
+    Record(i64),
+    /// There is no name.
+    Nothing,
+    /// A record that the dry run has undone.
+    Undone,
 }
 
 /// The records that the names in one column may mean.
@@ -74,9 +86,9 @@ impl Names {
     }
 
     /// The members of a line with keys in place of names, and what is wrong with the names.
-    pub(super) fn resolve(&self, mut members: Vec<LineMember>) -> Resolved {
+    pub(super) fn resolve(&self, mut members: Vec<LineMember>, undone: &Undone) -> Resolved {
         let mut faults = Vec::new();
-        let mut awaits_own = false;
+        let (mut awaits_own, mut needs_undone) = (false, false);
         for looked in &self.0 {
             let Some(position) = members.iter().position(|(name, _)| *name == looked.column) else {
                 continue;
@@ -91,13 +103,14 @@ impl Names {
                 refuse(FaultKind::InvalidValue, detail);
                 continue;
             }
-            match looked.key(&literal, &members) {
-                Ok(key) => {
+            match looked.key(&literal, &members, undone) {
+                Ok(Named::Undone) => needs_undone = true,
+                Ok(named) => {
                     let zero = looked.naming.one.field.zero_is_none;
-                    let literal = match key {
-                        Some(key) => serde_json::value::to_raw_value(&key),
-                        None if zero => serde_json::value::to_raw_value(&0),
-                        None => serde_json::value::to_raw_value(&()),
+                    let literal = match named {
+                        Named::Record(key) => serde_json::value::to_raw_value(&key),
+                        _ if zero => serde_json::value::to_raw_value(&0),
+                        _ => serde_json::value::to_raw_value(&()),
                     };
                     members.extend(literal.ok().map(|literal| (field.to_owned(), literal)));
                 }
@@ -107,7 +120,7 @@ impl Names {
                 }
             }
         }
-        Resolved { members, faults, awaits_own }
+        Resolved { members, faults, awaits_own, needs_undone }
     }
 }
 
@@ -127,22 +140,23 @@ impl Looked {
         Ok(())
     }
 
-    /// The key of the record with a name; `None` if there is no name.
+    /// The record with a name.
     fn key(
         &self,
         literal: &RawValue,
         members: &[LineMember],
-    ) -> Result<Option<i64>, (FaultKind, String)> {
+        undone: &Undone,
+    ) -> Result<Named, (FaultKind, String)> {
         let column = &self.column;
         if literal.get() == "null" {
-            return Ok(None);
+            return Ok(Named::Nothing);
         }
         let Some(text) = text_of(literal) else {
             return Err((FaultKind::InvalidValue, format!("{column} must be a string.")));
         };
         let text = text.trim();
         if text.is_empty() {
-            return Ok(None);
+            return Ok(Named::Nothing);
         }
         let within = match self.naming.one.field.within {
             None => None,
@@ -164,7 +178,8 @@ impl Looked {
         let exact: Vec<_> = fitting.iter().copied().filter(|of| of.text == text).collect();
         let singular = self.naming.one.target.singular;
         match (&fitting[..], &exact[..]) {
-            ([only], _) | (_, [only]) => Ok(Some(only.key)),
+            ([only], _) | (_, [only]) => Ok(Named::Record(only.key)),
+            ([], _) if self.is_own && undone.is_called(&compared) => Ok(Named::Undone),
             ([], _) => {
                 let detail = format!("{column}: there is no {singular} {text:?}.");
                 Err((FaultKind::MissingReference, detail))

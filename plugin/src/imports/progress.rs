@@ -15,7 +15,7 @@ use crate::service::call::Call;
 use crate::service::write::Write;
 use crate::sql::{self, Rows, Statement, row};
 use crate::store::{self, Store, Transaction};
-use crate::wire::importing::Import;
+use crate::wire::importing::{DRY_RUN, Import, KEY, MODE};
 
 /// The kind of the resource that shows these records.
 pub(crate) const KIND: &str = "imports";
@@ -61,6 +61,9 @@ pub(super) struct Progress {
 pub(super) struct Left {
     pub(super) progress: Progress,
     pub(super) record_type: String,
+    mode: String,
+    key_field: String,
+    is_dry_run: bool,
     pub(super) fingerprint: String,
     pub(super) state: String,
 }
@@ -70,6 +73,16 @@ pub(super) fn fingerprint(import: &Import) -> String {
     let Import { resource, mode, key, dry_run, from_line, stops, .. } = import;
     let (kind, mode, key) = (resource.kind, mode.name(), key.parameter());
     format!("{kind} {mode} {key} {dry_run} {from_line} {stops}")
+}
+
+/// The first parameter of an import that goes on with this one in which they differ.
+pub(super) fn differs(left: &Left, import: &Import) -> Option<&'static str> {
+    let alike = [
+        (DRY_RUN, left.is_dry_run == import.dry_run),
+        (MODE, left.mode == import.mode.name()),
+        (KEY, left.key_field == import.key.parameter()),
+    ];
+    alike.into_iter().find_map(|(name, is_alike)| (!is_alike).then_some(name))
 }
 
 /// Notes that an import begins. `key` is that of idempotency.
@@ -117,26 +130,56 @@ pub(super) fn resource(call: &Call<'_>) -> Result<&'static Resource, Error> {
     found.ok_or(Error::Contract("the store has no records of imports"))
 }
 
-/// Finds the import with this key of idempotency, if there is one.
-pub(super) async fn of_key(user: i64, key: &str, store: &Store) -> Result<Option<i64>, Error> {
+/// The import with this key of idempotency of the user, if there is one.
+pub(super) async fn of_key(key: &str, call: &Call<'_>) -> Result<Option<Left>, Error> {
     row! {
         struct Latest {
             id: Option<i64> = "max(shop_import_id)",
         }
     }
     const FIND: &str = "FROM shop_imports WHERE user_id = ? AND idempotency_key = ?";
-    let binds = vec![vec![Value::Int(user)], vec![Value::Text(key.to_owned())]];
-    let latest = store.rows(Rows::<Latest>::select(FIND, binds)).await?;
-    Ok(latest.into_iter().find_map(|latest| latest.id))
+    let binds = vec![vec![Value::Int(call.user())], vec![Value::Text(key.to_owned())]];
+    let latest = call.shop.store.rows(Rows::<Latest>::select(FIND, binds)).await?;
+    match latest.into_iter().find_map(|latest| latest.id) {
+        Some(id) => find(id, call).await,
+        None => Ok(None),
+    }
 }
 
-/// Takes an import over: whoever was at it gives up at the end of the transaction that is going on.
-pub(super) async fn take_over(id: i64, call: &Call<'_>) -> Result<Option<Left>, Error> {
-    const TAKE: &str = "UPDATE shop_imports SET run = run + 1 WHERE shop_import_id = ?";
+/// An import as it is now, whoever is at it.
+pub(super) async fn find(id: i64, call: &Call<'_>) -> Result<Option<Left>, Error> {
+    let resource = resource(call)?;
+    store::retry(|| async {
+        let mut transaction = call.shop.store.begin_read().await?;
+        let left = read(id, resource, &mut transaction).await?;
+        transaction.end();
+        Ok(left)
+    })
+    .await
+}
+
+/// Takes an import over: whoever was at it gives up at the end of the transaction that is going on. Where it has
+/// stopped at a line that failed, that line is sent again.
+pub(super) async fn take_over(
+    id: i64,
+    stops: bool,
+    call: &Call<'_>,
+) -> Result<Option<Left>, Error> {
+    const TAKE: &str =
+        "UPDATE shop_imports SET run = run + 1, state = ?, seen_on = ? WHERE shop_import_id = ?";
+    const AGAIN: &str = "UPDATE shop_imports SET lines_read = lines_read - failed, failed = 0 \
+        WHERE shop_import_id = ?";
+    const FORGET: &str = "DELETE FROM shop_import_faults WHERE import_id = ?";
     let resource = resource(call)?;
     store::retry(|| async {
         let mut transaction = call.shop.store.begin().await?;
-        transaction.execute(Statement::fixed(TAKE, vec![Value::Int(id)])).await?;
+        let binds = vec![Value::Text(RUNNING.to_owned()), Value::now(), Value::Int(id)];
+        transaction.execute(Statement::fixed(TAKE, binds)).await?;
+        if stops {
+            for again in [AGAIN, FORGET] {
+                transaction.execute(Statement::fixed(again, vec![Value::Int(id)])).await?;
+            }
+        }
         let left = read(id, resource, &mut transaction).await?;
         transaction.commit().await?;
         Ok(left)
@@ -162,8 +205,15 @@ async fn read(
         committed_lines: number("committed_lines")?,
     };
     let progress = Progress { id, run: number("run")?, counts, sha256: text("sha256")? };
-    let (record_type, fingerprint) = (text("record_type")?, text("fingerprint")?);
-    Ok(Some(Left { progress, record_type, fingerprint, state: text("state")? }))
+    Ok(Some(Left {
+        progress,
+        record_type: text("record_type")?,
+        mode: text("mode")?,
+        key_field: text("key_field")?,
+        is_dry_run: number("dry_run")? == 1,
+        fingerprint: text("fingerprint")?,
+        state: text("state")?,
+    }))
 }
 
 impl Progress {
@@ -220,14 +270,8 @@ impl Progress {
 
     /// Whether this progress was committed although the database did not confirm it.
     pub(super) async fn is_committed(&self, call: &Call<'_>) -> Result<bool, Error> {
-        let resource = resource(call)?;
-        let left = store::retry(|| async {
-            let mut transaction = call.shop.store.begin_read().await?;
-            let left = read(self.id, resource, &mut transaction).await?;
-            transaction.end();
-            Ok(left)
-        });
-        Ok(left.await?.is_some_and(|left| left.progress.counts == self.counts))
+        let left = find(self.id, call).await?;
+        Ok(left.is_some_and(|left| left.progress.counts == self.counts))
     }
 
     /// Notes that the import is still going on.
@@ -255,21 +299,23 @@ impl Progress {
     }
 }
 
-/// Notes that an import goes on again.
-pub(super) async fn resume(id: i64, store: &Store) -> Result<(), Error> {
-    set_state(id, RUNNING, store).await
-}
-
-/// Notes that an import will not go on, because another one does.
-pub(super) async fn give_up(id: i64, store: &Store) -> Result<(), Error> {
-    set_state(id, INTERRUPTED, store).await
-}
-
-async fn set_state(id: i64, state: &str, store: &Store) -> Result<(), Error> {
-    const SET: &str = "UPDATE shop_imports SET state = ?, seen_on = ? WHERE shop_import_id = ?";
-    let binds = vec![Value::Text(state.to_owned()), Value::now(), Value::Int(id)];
-    let set = Statement::fixed(SET, binds);
-    store::retry(|| store.write([set.clone()])).await
+/// Notes that an import will not go on because another one does, and returns whether it had come no further.
+pub(super) async fn give_up(left: &Progress, call: &Call<'_>) -> Result<bool, Error> {
+    const GIVE_UP: &str = "UPDATE shop_imports SET run = run + 1, state = ?, reason = ?, ended_on = ? \
+        WHERE shop_import_id = ? AND run = ? AND committed_lines = ?";
+    let text = |text: &str| Value::Text(text.to_owned());
+    let Progress { id, run, counts, .. } = left;
+    let reason = text("Another import has gone on with it.");
+    let mut binds = vec![text(INTERRUPTED), reason, Value::now()];
+    binds.extend([*id, *run, counts.committed_lines].map(Value::Int));
+    let give_up = Statement::fixed(GIVE_UP, binds);
+    store::retry(|| async {
+        let mut transaction = call.shop.store.begin().await?;
+        let changed = transaction.change(give_up.clone()).await?;
+        transaction.commit().await?;
+        Ok(changed == 1)
+    })
+    .await
 }
 
 /// Notes that imports are interrupted of which nothing has been heard for a while, because their program was ended,

@@ -71,6 +71,7 @@ struct Raw {
     cells: usize,
     length: usize,
     is_too_long: bool,
+    has_too_many_cells: bool,
     has_open_quote: bool,
 }
 
@@ -161,7 +162,7 @@ impl Reader {
         let Some(raw) = self.record().await? else {
             return Err(invalid("The file has no header."));
         };
-        if raw.is_too_long || raw.has_open_quote {
+        if raw.is_too_long || raw.has_too_many_cells || raw.has_open_quote {
             return Err(invalid("Line 1: the header is too long, or a quote is not closed."));
         }
         let Some(table) = &mut self.table else { return Ok(()) };
@@ -178,6 +179,8 @@ impl Reader {
         let number = raw.number;
         let members = if raw.is_too_long {
             Err(fault(format!("Line {number}: the record is longer than {MAX_LINE} bytes.")))
+        } else if raw.has_too_many_cells {
+            Err(fault(format!("Line {number} has more than {MAX_CELLS} cells.")))
         } else if raw.has_open_quote {
             Err(fault(format!("Line {number}: a quote is not closed, or not doubled.")))
         } else if raw.cells != table.header.width() {
@@ -263,7 +266,8 @@ impl Reader {
             }
         }
         let number = self.lines + 1;
-        let (mut quotes, mut length, mut cells, mut is_too_long) = (0, 0, 0, false);
+        let (mut quotes, mut length, mut cells) = (0, 0, 0);
+        let (mut is_too_long, mut has_too_many_cells) = (false, false);
         let mut ends_with_line = false;
         loop {
             if self.at == self.bytes.len() && !self.ended {
@@ -292,7 +296,8 @@ impl Reader {
                 }
                 // The rest of the record is read and dropped.
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
-                    is_too_long = true;
+                    is_too_long |= result == ReadRecordResult::OutputFull;
+                    has_too_many_cells |= result == ReadRecordResult::OutputEndsFull;
                     (length, cells) = (0, 0);
                 }
                 ReadRecordResult::Record | ReadRecordResult::End => {}
@@ -304,9 +309,29 @@ impl Reader {
                 _ => {}
             }
         }
+        self.finish_line().await?;
         let last = if ends_with_line { self.lines } else { self.lines + 1 };
         let has_open_quote = quotes % 2 == 1;
-        Ok(Some(Raw { number, last, cells, length, is_too_long, has_open_quote }))
+        Ok(Some(Raw {
+            number,
+            last,
+            cells,
+            length,
+            is_too_long,
+            has_too_many_cells,
+            has_open_quote,
+        }))
+    }
+
+    /// Reads the line feed after a carriage return, so that the digest of a record is that of whole lines.
+    async fn finish_line(&mut self) -> Result<(), Error> {
+        if self.ends_with_return && self.at == self.bytes.len() {
+            self.fill().await?;
+        }
+        if self.ends_with_return && self.bytes.get(self.at) == Some(&b'\n') {
+            self.consume(1);
+        }
+        Ok(())
     }
 
     /// Notes that so many bytes have been read.

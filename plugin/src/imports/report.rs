@@ -43,6 +43,9 @@ pub(super) struct Outcome {
     pub(super) id: Option<i64>,
     /// Its version.
     pub(super) version: Option<i64>,
+    /// Whether it needs what the dry run has undone, so that not all of it could be tried.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) undone: bool,
     /// What was wrong.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub(super) errors: Json,
@@ -59,15 +62,25 @@ impl Outcome {
 #[derive(Debug)]
 pub(super) struct Report {
     kept: Arc<Mutex<SpooledTempFile>>,
-    /// How many bytes there are, and whether that is all.
-    state: watch::Sender<(u64, bool)>,
+    state: watch::Sender<State>,
+}
+
+/// How far a report has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// How many bytes there are.
+    size: u64,
+    /// Whether that is all.
+    has_ended: bool,
+    /// Whether what follows could not be kept.
+    is_broken: bool,
 }
 
 impl Report {
     /// An empty report, and the body of the answer that it becomes.
     pub(super) fn begin() -> (Self, Body) {
         let kept = Arc::new(Mutex::new(SpooledTempFile::new(IN_MEMORY)));
-        let (state, seen) = watch::channel((0, false));
+        let (state, seen) = watch::channel(State::default());
         let reading = Reading { kept: Arc::clone(&kept), seen, at: 0 };
         let pieces = stream::try_unfold(reading, |mut reading| async move {
             Ok(reading.next().await?.map(|piece| (piece, reading)))
@@ -90,37 +103,40 @@ impl Report {
 
     /// Adds a text.
     pub(super) fn write(&self, text: &[u8]) {
-        // Nobody reads it any more.
-        if self.state.is_closed() {
+        // Nobody reads it any more, or a part is missing before this one.
+        if self.state.is_closed() || self.state.borrow().is_broken {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let written = kept.seek(SeekFrom::End(0)).and_then(|_| kept.write_all(text));
         drop(kept);
         match written {
-            Ok(()) => self.state.send_modify(|(size, _)| *size += length(text)),
-            Err(error) => tracing::error!(%error, "a part of the report of an import was lost"),
+            Ok(()) => self.state.send_modify(|state| state.size += length(text)),
+            Err(error) => {
+                tracing::error!(%error, "the rest of the report of an import is lost");
+                self.state.send_modify(|state| state.is_broken = true);
+            }
         }
     }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
-        self.state.send_modify(|(_, ended)| *ended = true);
+        self.state.send_modify(|state| state.has_ended = true);
     }
 }
 
 /// The report while it is read.
 struct Reading {
     kept: Arc<Mutex<SpooledTempFile>>,
-    seen: watch::Receiver<(u64, bool)>,
+    seen: watch::Receiver<State>,
     at: u64,
 }
 
 impl Reading {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         loop {
-            let (size, ended) = *self.seen.borrow_and_update();
+            let State { size, has_ended, is_broken } = *self.seen.borrow_and_update();
             if self.at < size {
                 let left = usize::try_from(size - self.at).unwrap_or(PIECE);
                 let mut piece = vec![0; left.min(PIECE)];
@@ -132,7 +148,11 @@ impl Reading {
                 self.at += length(&piece);
                 return Ok(Some(piece));
             }
-            if ended || self.seen.changed().await.is_err() {
+            // A client must not take it for the whole report.
+            if is_broken {
+                return Err(Error::failed("the report of an import is incomplete"));
+            }
+            if has_ended || self.seen.changed().await.is_err() {
                 return Ok(None);
             }
         }

@@ -13,11 +13,12 @@ use sha2::Digest;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
-use super::batch::{Batch, add_versions, compared, digest};
+use super::batch::{Batch, add_versions};
 use super::document::document;
 use super::progress::{Counts, DONE, INTERRUPTED, KIND, Progress};
 use super::reader::{Line, Reader};
 use super::report::{Became, Outcome, Report};
+use super::undone::{Made, Undone};
 use crate::error::{Error, Fault, FaultKind, chain};
 use crate::model::value::{Kind, Value};
 use crate::service::call::{Call, Shop};
@@ -43,8 +44,6 @@ const PAUSES: u32 = 15;
 const LOOKS: u32 = 2;
 /// After how many new records the engine looks how large tables have become, and then after twice as many each time.
 const GROWN: i64 = 1_000;
-/// How many records that a dry run has created it remembers.
-const REMEMBERED: usize = 1_000_000;
 
 /// An import that goes on.
 pub(super) struct Runner {
@@ -63,6 +62,8 @@ pub(super) struct Runner {
 struct Written {
     outcomes: Vec<Outcome>,
     progress: Progress,
+    /// What a dry run has undone of it.
+    undone: Made,
 }
 
 /// How an import has ended.
@@ -89,7 +90,7 @@ impl Runner {
 
     async fn work(&mut self, mut taken: Receiver<Result<Line, Error>>) -> End {
         let mut lines: Vec<Line> = Vec::new();
-        let mut undone = HashSet::new();
+        let mut undone = Undone::default();
         let mut users = Users::default();
         let mut broken = None;
         let mut pauses = 0;
@@ -141,18 +142,13 @@ impl Runner {
             pace = if count < offered.len() { count.max(1) } else { pace.saturating_mul(2) };
             lines.drain(..count);
             self.progress = written.progress;
+            undone.add(written.undone);
             if self.progress.counts.created >= grown {
                 self.note_growth().await;
                 grown = self.progress.counts.created.saturating_mul(2);
             }
             let failed = written.outcomes.iter().any(|of| of.result == Became::Failed);
             for outcome in &written.outcomes {
-                if self.import.dry_run
-                    && outcome.result == Became::Created
-                    && undone.len() < REMEMBERED
-                {
-                    undone.extend(compared(outcome, &self.import).map(|key| digest(&key)));
-                }
                 let is_wanted = !self.import.only_faults || outcome.result == Became::Failed;
                 if !self.as_document && is_wanted {
                     self.report.line(outcome);
@@ -190,7 +186,7 @@ impl Runner {
         &self,
         lines: &[Line],
         users: &mut Users,
-        undone: &HashSet<u64>,
+        undone: &Undone,
     ) -> Result<Written, Error> {
         users.look_up(lines, &self.import, &self.shop).await?;
         let strangers = &users.strangers;
@@ -208,7 +204,7 @@ impl Runner {
     async fn attempt(
         &self,
         lines: &[Line],
-        known: (&HashSet<i64>, &HashSet<u64>),
+        known: (&HashSet<i64>, &Undone),
         (looks, alone): (&AtomicU32, bool),
     ) -> Result<Written, Error> {
         let Import { resource, dry_run, stops, .. } = self.import;
@@ -217,9 +213,7 @@ impl Runner {
         self.shop.store.expect_many_statements(true).await?;
         let mut write = crud::begin(&call, resource).await?;
         let of = (&self.import, self.service);
-        let has_undone = dry_run && self.progress.counts.created > 0;
-        let states = (has_undone, alone);
-        let mut batch = Batch::prepare(of, lines, known, states, &mut write).await?;
+        let mut batch = Batch::prepare(of, lines, known, alone, &mut write).await?;
         let begun = Instant::now();
         let mut outcomes = Vec::with_capacity(lines.len());
         for (position, line) in lines.iter().enumerate() {
@@ -247,13 +241,15 @@ impl Runner {
         write.write_together().await?;
         add_versions(&mut outcomes, resource, &mut write).await?;
         let progress = self.after(lines, &outcomes);
+        let mut undone = Made::default();
         if dry_run {
+            undone = batch.made(&outcomes, &mut write).await?;
             drop(write);
             let created = outcomes.iter().filter(|of| of.result == Became::Created);
-            let undone: HashSet<i64> = created.filter_map(|of| of.id).collect();
+            let created: HashSet<i64> = created.filter_map(|of| of.id).collect();
             for outcome in &mut outcomes {
                 // Somebody else will get the key of a record that is undone.
-                outcome.id = outcome.id.filter(|id| !undone.contains(id));
+                outcome.id = outcome.id.filter(|id| !created.contains(id));
             }
             write = Write::begin(&call).await?;
         }
@@ -261,10 +257,10 @@ impl Runner {
             outcomes.iter().filter(|of| of.result == Became::Failed).collect();
         progress.note(&failed, resource.kind, &mut write.transaction).await?;
         match write.commit(host_interface::Response::new(204)).await {
-            Ok(_) => Ok(Written { outcomes, progress }),
+            Ok(_) => Ok(Written { outcomes, progress, undone }),
             Err(Error::Undecided(cause)) => {
                 if progress.is_committed(&call).await? {
-                    Ok(Written { outcomes, progress })
+                    Ok(Written { outcomes, progress, undone })
                 } else {
                     Err(Error::Conflict(cause))
                 }

@@ -14,5 +14,6 @@ pub mod outbox;
 pub mod pieces;
 mod references;
 pub mod settings;
+pub mod taken;
 mod template;
 pub mod write;

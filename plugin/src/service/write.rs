@@ -2,12 +2,14 @@
 //! write any number of records, each with a draft of its own. Independent of the rules of resources.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use host_interface::{Method, Response};
 
 use super::call::{Call, missing};
 use super::once;
 use super::outbox::{self, Outgoing};
+use super::taken::Taken;
 use crate::error::{Constraint, Error, Fault, FaultKind, Named};
 use crate::model::field::{Access, Field};
 use crate::model::question::{Check, Page, Shape};
@@ -35,6 +37,8 @@ pub struct Write<'c> {
     has_mail: bool,
     /// Checks that were done beforehand, for several records at once, and passed.
     passed: HashSet<Check>,
+    /// Values that count as taken although no record has them.
+    pub taken: Option<Arc<Taken>>,
     /// What is known of the records that are written together.
     together: Option<Together>,
 }
@@ -58,7 +62,8 @@ impl<'c> Write<'c> {
     /// [`Error::Repeated`] with the answer, if the write with the key of the request has been done.
     pub async fn begin(call: &'c Call<'c>) -> Result<Self, Error> {
         let transaction = once::begin(call).await?;
-        Ok(Self { call, transaction, has_mail: false, passed: HashSet::new(), together: None })
+        let (passed, taken, together) = (HashSet::new(), None, None);
+        Ok(Self { call, transaction, has_mail: false, passed, taken, together })
     }
 
     /// Prepares to write several records, of which about so many are new: does these checks of them at once, and from
@@ -170,7 +175,8 @@ impl<'c> Write<'c> {
             checks.iter().filter(|check| !self.passed.contains(*check)).collect();
         let mut results = self.ask(&asked).await?.into_iter();
         let passed = checks.iter().map(|check| {
-            self.passed.contains(check) || results.next().is_some_and(|passes| passes)
+            let passes = self.passed.contains(check) || results.next().is_some_and(|passes| passes);
+            passes && self.taken.as_ref().is_none_or(|taken| taken.passes(check))
         });
         let passed: Vec<bool> = passed.collect();
         draft.apply_results(&checks[..own], &passed[..own]);

@@ -21,7 +21,8 @@ pub const CSV: &str = "text/csv";
 /// The only member of the first line of an export.
 pub const ABOUT: &str = "export";
 
-/// What a cell of CSV has for a value that is unset. An empty one is not sent.
+/// What a cell of CSV has for a value that is unset. An empty one is not sent, and a text that looks so has another
+/// backslash in front.
 pub const UNSET: &str = "\\N";
 
 /// What precedes a cell that a spreadsheet would compute, and the name of the first column of such a file.
@@ -49,12 +50,6 @@ impl Format {
     /// The format that a client accepts: the first one that it names. A host lets nobody pass who names none.
     pub fn accepted(request: &Request) -> Self {
         for range in ranges(request) {
-            let refused = |(name, value): (mediatype::Name<'_>, mediatype::Value<'_>)| {
-                name == "q" && value.as_str().trim_matches(['0', '.']).is_empty()
-            };
-            if range.params().any(refused) {
-                continue;
-            }
             match (range.ty.as_str(), range.subty.as_str()) {
                 ("text", "csv") => return Format::Csv,
                 ("application", "x-ndjson") => return Format::Ndjson,
@@ -166,7 +161,7 @@ impl TableWriter {
     fn cell(&self, kind: Kind, value: &Value) -> Result<String, Error> {
         let text = match (kind, value) {
             (Kind::Text { .. } | Kind::Code { .. } | Kind::Email, Value::Null) => String::new(),
-            (_, Value::Null) => UNSET.to_owned(),
+            (_, Value::Null) => return Ok(UNSET.to_owned()),
             (Kind::Json | Kind::Ids | Kind::Words(_), Value::Text(text) | Value::Json(text)) => {
                 text.clone()
             }
@@ -175,6 +170,9 @@ impl TableWriter {
                 other => other.to_string(),
             },
         };
+        if is_escaped(&text) {
+            return Ok(format!("\\{text}"));
+        }
         let computed = |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']);
         let is_text = matches!(kind, Kind::Text { .. } | Kind::Code { .. } | Kind::Email);
         if self.form.safe && is_text && computed(&text) {
@@ -184,11 +182,20 @@ impl TableWriter {
     }
 }
 
-/// The media ranges that a client accepts.
+/// Whether a text is, but for backslashes in front, what stands for no value.
+pub fn is_escaped(cell: &str) -> bool {
+    cell.strip_prefix('\\').is_some_and(|rest| rest.trim_start_matches('\\') == "N")
+}
+
+/// The media ranges that a client accepts: a quality of 0 refuses one.
 fn ranges(request: &Request) -> impl Iterator<Item = MediaType<'_>> {
     let sent = (0..).map_while(|nth| request.header_at("accept", nth));
     let texts = sent.filter_map(|value| std::str::from_utf8(value).ok());
-    texts.flat_map(|text| MediaTypeList::new(text).flatten())
+    let is_refusal = |(name, value): (mediatype::Name<'_>, mediatype::Value<'_>)| {
+        name == "q" && value.as_str().trim_matches(['0', '.']).is_empty()
+    };
+    let ranges = texts.flat_map(|text| MediaTypeList::new(text).flatten());
+    ranges.filter(move |range| !range.params().any(is_refusal))
 }
 
 /// Writes a record of CSV.

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::harness::{Answer, NDJSON, ROOT};
 use crate::support::kills::{kill, kills};
 use crate::support::process::{Place, Served};
+use crate::support::waiting::patiently;
 
 /// How often a host is killed.
 const KILLS: usize = 3;
@@ -59,6 +61,85 @@ async fn an_import_that_goes_on_after_every_kill_ends_as_one_that_was_never_kill
             "{way:?}: {again}"
         );
         served.stop().await;
+    }
+}
+
+/// A client whose line has broken sends the file again while the host still waits for the rest of the first request.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_import_is_taken_over_while_it_is_going_on() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let served = place.serve().await;
+    let file = file();
+    let half = file.find("K-2950,").unwrap();
+    let query = "type=products&mode=create&report=faults";
+    let mut connection = served.connect().await;
+    let head = format!(
+        "POST {ROOT}/imports?{query} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         authorization: Bearer {token}\r\naccept: {NDJSON}\r\ncontent-type: text/csv\r\n\
+         idempotency-key: night\r\ncontent-length: {}\r\n\r\n{}",
+        file.len(),
+        &file[..half],
+    );
+    connection.write_all(head.as_bytes()).await.unwrap();
+    // Some of it is written.
+    let committed = async || {
+        let latest = served.get(&format!("{ROOT}/imports?page[limit]=1"), &token);
+        let latest = Answer::to(latest).await.expect(200);
+        latest.column("committed_lines").first().and_then(Value::as_u64).unwrap_or_default()
+    };
+    let some = async {
+        while committed().await < 1_000 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    patiently("some lines", some).await;
+    let key = [("idempotency-key", "night".to_owned())];
+    let second = import(&served, &token, &file, query, &key).send().await.unwrap();
+    let report = second.text().await.unwrap();
+    assert!(report.contains("\"read\":3000,\"created\":2970"), "{report}");
+    connection.write_all(&file.as_bytes()[half..]).await.unwrap();
+    let mut report = String::new();
+    patiently("the report", connection.read_to_string(&mut report)).await.unwrap();
+    assert!(report.contains("Another request has taken this import over."), "{report}");
+    let listed = Answer::to(served.get(&format!("{ROOT}/imports"), &token)).await.expect(200);
+    assert_eq!(listed.column("state"), ["done"]);
+    served.stop().await;
+}
+
+/// A key belongs to one import, also where two hosts get it at the same moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hosts_that_get_an_import_at_once_do_it_once() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let hosts = place.serve_twice_with(&[]).await;
+    for round in 0..10 {
+        let file = format!("manufacturer_name\nFirst {round}\nSecond {round}\n");
+        let query = "type=manufacturers&mode=create";
+        let key = [("idempotency-key", format!("night-{round}"))];
+        let [one, other] = [hosts.first(), hosts.last()]
+            .map(|host| import(host.unwrap(), &token, &file, query, &key));
+        let (one, other) = tokio::join!(one.send(), other.send());
+        let answers = [one.unwrap(), other.unwrap()];
+        let statuses = answers.each_ref().map(|answer| answer.status().as_u16());
+        assert!(statuses.contains(&200), "{statuses:?}");
+        assert!(statuses.iter().all(|status| [200, 409].contains(status)), "{statuses:?}");
+        for answer in answers {
+            drop(answer.text().await);
+        }
+        let again = import(&hosts[0], &token, &file, query, &key).send().await.unwrap();
+        assert!(again.text().await.unwrap().contains("\"created\":2"));
+        let total = async |kind: &str| {
+            let list = hosts[0].get(&format!("{ROOT}/{kind}?page[limit]=1"), &token);
+            Answer::to(list).await.expect(200).total()
+        };
+        assert_eq!(
+            [total("manufacturers").await, total("imports").await],
+            [2 * (round + 1), round + 1]
+        );
+    }
+    for host in hosts {
+        host.stop().await;
     }
 }
 

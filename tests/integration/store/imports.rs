@@ -431,6 +431,58 @@ async fn what_was_exported_is_imported_unchanged() {
     }
 }
 
+/// As one sends it back without a thought: by the key that is the default, which products may not have.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_is_sent_back_by_the_default_key() {
+    let shop = Shop::stocked().await;
+    for (name, sku) in [("No SKU", ""), ("\\N", "N-1"), ("\\\\N", "\\N")] {
+        shop.create("/products", json!({"product_name": name, "sku": sku, "price": "1"})).await;
+    }
+    for media_type in [NDJSON, CSV] {
+        let export = shop.get("/exports/products").header("accept", media_type).send().await;
+        let file = String::from_utf8(export.expect(200).body).unwrap();
+        let (lines, last) = import(&shop, "type=products&report=faults", media_type, &file).await;
+        let [created, updated, unchanged, failed] = counts(&last);
+        assert_eq!([created, updated, failed], [0; 3], "{lines:?}");
+        assert!(unchanged > 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_without_its_key_or_beyond_a_limit_is_its_own_fault() {
+    let shop = Shop::open().await;
+    let file = "{\"product_name\": \"A\"}\n{\"sku\": \"B\", \"product_name\": \"B\"}\n";
+    let (lines, last) = import(&shop, "type=products", NDJSON, file).await;
+    assert_eq!(counts(&last), [1, 0, 0, 1]);
+    assert_eq!(errors(&lines[0]), ["400 missing_field pointer /sku"]);
+    let file = "shop_product_id,price\n1,2\n";
+    let (_, last) = import(&shop, "type=products&key=shop_product_id", CSV, file).await;
+    assert_eq!(counts(&last), [0, 1, 0, 0]);
+    let cells = ",".repeat(1_001);
+    let long = "x".repeat(1_100_000);
+    let file = format!("sku,product_name\nC,C\nD{cells}\nE,{long}\nF,F\n");
+    let (lines, last) = import(&shop, "type=products", CSV, &file).await;
+    assert_eq!(counts(&last), [2, 0, 0, 2]);
+    let details = [&lines[1], &lines[2]].map(|line| line["errors"][0]["detail"].clone());
+    assert_eq!(details[0], "Line 3 has more than 1000 cells.");
+    assert_eq!(details[1], "Line 4: the record is longer than 1048576 bytes.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_gets_the_report_that_it_accepts() {
+    let shop = Shop::open().await;
+    let send = async |accept: &str| {
+        let ask = shop.request("POST", "/imports?type=manufacturers&mode=create");
+        let file = format!("manufacturer_name\n{accept}\n").replace([',', ';'], " ");
+        let answer = ask.file(CSV, file).header("accept", accept).send().await.expect(200);
+        answer.header("content-type").to_owned()
+    };
+    let document = "application/vnd.api+json";
+    assert_eq!(send(&format!("{document}, {NDJSON}")).await, NDJSON);
+    assert_eq!(send(&format!("{document}, {NDJSON};q=0.0")).await, document);
+    assert_eq!(send(document).await, document);
+}
+
 /// A catalogue moves to another store by its names.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_by_names_fills_an_empty_store() {
@@ -492,7 +544,7 @@ async fn a_compressed_file_is_expanded_up_to_the_limit() {
     let mut cut = packed(&file);
     cut.truncate(cut.len() - 12);
     let answer = send(cut, "gzip").await;
-    assert!(String::from_utf8_lossy(&answer.body).contains("Line 101: the file is not valid gzip."));
+    assert!(String::from_utf8_lossy(&answer.body).contains(": the file is not valid gzip."));
     // Ten kilobytes that become ten million: the lines before the limit are kept, and the end is told.
     let bomb = packed(&format!("manufacturer_name\nOak\n{}", "\n".repeat(10_000_000)));
     let answer = send(bomb, "gzip").await.expect(200);

@@ -5,6 +5,7 @@ mod categories;
 mod cells;
 mod counts;
 mod derived;
+mod dry_runs;
 mod engines;
 mod exports;
 mod feed;

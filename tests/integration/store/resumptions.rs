@@ -2,10 +2,15 @@
 //! twice.
 
 use example_host::{Force, Setting};
+use host_interface::HostHandle;
+use plugin::model::moment;
+use plugin::sql::Statement;
 use serde_json::json;
 use sha2::Digest;
 
 use super::imports::{counts, import, number, report};
+use crate::support::bare::{Bare, Directory};
+use crate::support::databases::Engine;
 use crate::support::harness::{Role, Shop};
 
 const CSV: &str = "text/csv";
@@ -134,4 +139,103 @@ async fn an_import_is_recorded_with_its_faults_for_those_who_may_view_the_type()
     assert_eq!(by("type=zones").await, 403);
     assert_eq!(by("type=zones&mode=update").await, 403);
     assert_eq!(by("type=zones&mode=create").await, 200);
+}
+
+/// Whoever may not import a type, or sends something else, does not end an import of it that is going on.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_goes_on_with_an_import_ends_it() {
+    let shop = Shop::open().await;
+    let file = "coupon_code,coupon_name,value\nA,A,5\nB,B,much\nC,C,7\n";
+    import(&shop, "type=coupons&on_error=stop", CSV, file).await;
+    let store = shop.database.store();
+    let mut write = store.begin().await.unwrap();
+    let text = "UPDATE shop_imports SET state = 'running', reason = ''".to_owned();
+    write.execute(Statement { text, binds: Vec::new() }).await.unwrap();
+    write.commit().await.unwrap();
+    let deny = Setting::Deny;
+    for action in ["store.create", "store.edit"] {
+        shop.site.set_rule("Manager", action, "com_shop.coupons", deny, Force::No).await.unwrap();
+    }
+    let go_on = async |role: Role, query: &str, file: &str| {
+        let ask = shop.request("POST", &format!("/imports?{query}")).by(role).file(CSV, file);
+        ask.header("import-of", "1").send().await
+    };
+    let fixed = file.replace("much", "6");
+    let other = file.replace("A,A,5", "A,A,6");
+    let refusals = [
+        (Role::Manager, "type=coupons&from_line=3", &fixed, "403 forbidden"),
+        (Role::Manager, "type=zones&mode=create", &fixed, "400 invalid_table"),
+        (Role::SuperUser, "type=coupons", &fixed, "409 file_changed header Import-Of"),
+        (Role::SuperUser, "type=coupons&from_line=3", &other, "409 file_changed header Import-Of"),
+        (
+            Role::SuperUser,
+            "type=coupons&from_line=3&dry_run=1",
+            &fixed,
+            "400 invalid_parameter parameter dry_run",
+        ),
+        (
+            Role::SuperUser,
+            "type=coupons&from_line=3&mode=create",
+            &fixed,
+            "400 invalid_parameter parameter mode",
+        ),
+        (Role::SuperUser, "type=coupons&from_line=3&key=id", &fixed, "400 invalid_table"),
+    ];
+    for (role, query, file, error) in refusals {
+        assert_eq!(go_on(role, query, file).await.errors(), [error], "{query}");
+        let record = shop.get("/imports/1").send().await.expect(200);
+        assert_eq!(record.attribute("state"), "running", "{query}");
+    }
+    let (_, last) =
+        report(&go_on(Role::SuperUser, "type=coupons&from_line=3", &fixed).await.expect(200));
+    assert_eq!(counts(&last), [2, 0, 0, 0]);
+    let record = shop.get("/imports/1").send().await.expect(200);
+    assert_eq!(record.attribute("state"), "interrupted");
+    assert_eq!(record.attribute("reason"), "Another import has gone on with it.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_at_which_an_import_has_stopped_counts_once() {
+    let shop = Shop::open().await;
+    let send = async |file: &str| {
+        let ask = shop.request("POST", "/imports?type=coupons&on_error=stop").file(CSV, file);
+        report(&ask.header("idempotency-key", "night-2").send().await.expect(200)).1
+    };
+    let file = "coupon_code,coupon_name,value\nA,A,5\nB,B,much\nC,C,7\n";
+    assert_eq!(counts(&send(file).await), [1, 0, 0, 1]);
+    assert_eq!(counts(&send(file).await), [1, 0, 0, 1]);
+    assert_eq!(shop.get("/imports/1/faults").send().await.expect(200).total(), 1);
+    assert_eq!(counts(&send(&file.replace("much", "6")).await), [3, 0, 0, 0]);
+    assert_eq!(shop.get("/imports/1/faults").send().await.expect(200).total(), 0);
+    assert_eq!(shop.get("/imports").send().await.expect(200).total(), 1);
+}
+
+/// A program that was ended cannot note it, so it is noted when nothing has been heard for some minutes.
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_imports_are_interrupted_and_old_ones_forgotten() {
+    let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await;
+    let now = moment::render(moment::now());
+    for (state, created, seen) in [
+        ("running", &*now, "2026-01-01 00:00:00"),
+        ("running", &*now, &*now),
+        ("done", "2026-01-01 00:00:00", "2026-01-01 00:00:00"),
+    ] {
+        let [created, seen] = [created, seen].map(|moment| match Engine::of_this_run() {
+            Engine::Sqlite => moment.replace(' ', "T"),
+            Engine::Postgres | Engine::MariaDb => moment.replace('T', " "),
+        });
+        let insert = "INSERT INTO shop_imports (record_type, mode, key_field, state, created_on, seen_on) \
+            VALUES ('zones', 'create', 'id', ";
+        store.run(format!("{insert}'{state}', '{created}', '{seen}')")).await;
+    }
+    store.app.job("sweep_imports").await.unwrap();
+    let mut reading = store.app.shop.store.begin_read().await.unwrap();
+    let mut number = async |of: &str| {
+        let text = format!("SELECT count(*) FROM shop_imports WHERE {of}");
+        reading.number(Statement { text, binds: Vec::new() }).await.unwrap()
+    };
+    assert_eq!(number("1 = 1").await, 2);
+    assert_eq!(number("shop_import_id = 1 AND state = 'interrupted' AND reason <> ''").await, 1);
+    assert_eq!(number("shop_import_id = 2 AND state = 'running'").await, 1);
+    reading.commit().await.unwrap();
 }

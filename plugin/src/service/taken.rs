@@ -1,0 +1,50 @@
+//! Unique values that count as taken although no record has them: those of records that a dry run has made and undone.
+//! Knows nothing of files.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
+use crate::model::question::Check;
+use crate::model::resource::{Resource, Unique};
+use crate::model::value::{Value, fold};
+
+/// The values, as digests, each with the key of the record that has them; 0 for one that is not there any more.
+#[derive(Clone, Debug, Default)]
+pub struct Taken(HashMap<u64, i64>);
+
+impl Taken {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds values of a unique group of a resource, by their digest.
+    pub fn add(&mut self, digest: u64, owner: i64) {
+        self.0.insert(digest, owner);
+    }
+
+    /// Whether a check passes as far as it is about these values.
+    pub fn passes(&self, check: &Check) -> bool {
+        let Check::Free { resource, unique, values, except } = check else { return true };
+        let owner = digest_of(resource, unique, values).and_then(|digest| self.0.get(&digest));
+        owner.is_none_or(|owner| *owner != 0 && owner == except)
+    }
+}
+
+/// The digest of the values of a unique group; `None` for those that any number of records may have.
+pub fn digest_of(resource: &Resource, unique: &Unique, values: &[Value]) -> Option<u64> {
+    let is_empty = unique.unless_empty && values.iter().all(Value::is_empty);
+    if is_empty || values.contains(&Value::Null) {
+        return None;
+    }
+    let compared = values.iter().map(|value| match value {
+        Value::Text(text) if unique.any_case => Value::Text(fold(text)),
+        value => value.clone(),
+    });
+    Some(digest(&(resource.kind, unique.fields, compared.collect::<Vec<_>>())))
+}
+
+/// A digest that holds while the program runs.
+pub fn digest(of: &impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(of)
+}
