@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use plugin::sql::Statement;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -104,6 +105,59 @@ async fn the_same_import_is_taken_over_while_it_is_going_on() {
     assert!(report.contains("Another request has taken this import over."), "{report}");
     let listed = Answer::to(served.get(&format!("{ROOT}/imports"), &token)).await.expect(200);
     assert_eq!(listed.column("state"), ["done"]);
+    served.stop().await;
+}
+
+/// Whoever may not import a type, or sends something else, does not end an import of it that is going on.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_goes_on_with_an_import_ends_it() {
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let reader = place.user("bob", "Registered").await;
+    let served = place.serve().await;
+    let file = "coupon_code,coupon_name,value\nA,A,5\nB,B,much\nC,C,7\n";
+    let stopped = import(&served, &token, file, "type=coupons&on_error=stop", &[]).send().await;
+    stopped.unwrap().text().await.unwrap();
+    let store = place.store();
+    let mut write = store.begin().await.unwrap();
+    let text = "UPDATE shop_imports SET state = 'running', reason = ''".to_owned();
+    write.execute(Statement { text, binds: Vec::new() }).await.unwrap();
+    write.commit().await.unwrap();
+    let go_on = async |token: &str, query: &str, file: &str| {
+        let of = [("import-of", "1".to_owned())];
+        Answer::to(import(&served, token, file, query, &of)).await
+    };
+    let record = async |name: &str| {
+        let record = served.get(&format!("{ROOT}/imports/1"), &token);
+        Answer::to(record).await.expect(200).attribute(name)
+    };
+    let fixed = &*file.replace("much", "6");
+    let other = &*file.replace("A,A,5", "A,A,6");
+    for (token, query, file, error) in [
+        (&reader, "type=coupons&from_line=3", fixed, "403 forbidden"),
+        (&token, "type=zones&mode=create", fixed, "400 invalid_table"),
+        (&token, "type=coupons", fixed, "409 file_changed header Import-Of"),
+        (&token, "type=coupons&from_line=3", other, "409 file_changed header Import-Of"),
+        (
+            &token,
+            "type=coupons&from_line=3&dry_run=1",
+            fixed,
+            "400 invalid_parameter parameter dry_run",
+        ),
+        (
+            &token,
+            "type=coupons&from_line=3&mode=create",
+            fixed,
+            "400 invalid_parameter parameter mode",
+        ),
+    ] {
+        assert_eq!(go_on(token, query, file).await.errors(), [error], "{query}");
+        assert_eq!(record("state").await, "running", "{query}");
+    }
+    let report = go_on(&token, "type=coupons&from_line=3", fixed).await;
+    assert!(String::from_utf8_lossy(&report.body).contains("\"read\":2,\"created\":2"));
+    assert_eq!(record("state").await, "interrupted");
+    assert_eq!(record("reason").await, "Another import has gone on with it.");
     served.stop().await;
 }
 

@@ -141,59 +141,6 @@ async fn an_import_is_recorded_with_its_faults_for_those_who_may_view_the_type()
     assert_eq!(by("type=zones&mode=create").await, 200);
 }
 
-/// Whoever may not import a type, or sends something else, does not end an import of it that is going on.
-#[tokio::test(flavor = "multi_thread")]
-async fn only_what_goes_on_with_an_import_ends_it() {
-    let shop = Shop::open().await;
-    let file = "coupon_code,coupon_name,value\nA,A,5\nB,B,much\nC,C,7\n";
-    import(&shop, "type=coupons&on_error=stop", CSV, file).await;
-    let store = shop.database.store();
-    let mut write = store.begin().await.unwrap();
-    let text = "UPDATE shop_imports SET state = 'running', reason = ''".to_owned();
-    write.execute(Statement { text, binds: Vec::new() }).await.unwrap();
-    write.commit().await.unwrap();
-    let deny = Setting::Deny;
-    for action in ["store.create", "store.edit"] {
-        shop.site.set_rule("Manager", action, "com_shop.coupons", deny, Force::No).await.unwrap();
-    }
-    let go_on = async |role: Role, query: &str, file: &str| {
-        let ask = shop.request("POST", &format!("/imports?{query}")).by(role).file(CSV, file);
-        ask.header("import-of", "1").send().await
-    };
-    let fixed = file.replace("much", "6");
-    let other = file.replace("A,A,5", "A,A,6");
-    let refusals = [
-        (Role::Manager, "type=coupons&from_line=3", &fixed, "403 forbidden"),
-        (Role::Manager, "type=zones&mode=create", &fixed, "400 invalid_table"),
-        (Role::SuperUser, "type=coupons", &fixed, "409 file_changed header Import-Of"),
-        (Role::SuperUser, "type=coupons&from_line=3", &other, "409 file_changed header Import-Of"),
-        (
-            Role::SuperUser,
-            "type=coupons&from_line=3&dry_run=1",
-            &fixed,
-            "400 invalid_parameter parameter dry_run",
-        ),
-        (
-            Role::SuperUser,
-            "type=coupons&from_line=3&mode=create",
-            &fixed,
-            "400 invalid_parameter parameter mode",
-        ),
-        (Role::SuperUser, "type=coupons&from_line=3&key=id", &fixed, "400 invalid_table"),
-    ];
-    for (role, query, file, error) in refusals {
-        assert_eq!(go_on(role, query, file).await.errors(), [error], "{query}");
-        let record = shop.get("/imports/1").send().await.expect(200);
-        assert_eq!(record.attribute("state"), "running", "{query}");
-    }
-    let (_, last) =
-        report(&go_on(Role::SuperUser, "type=coupons&from_line=3", &fixed).await.expect(200));
-    assert_eq!(counts(&last), [2, 0, 0, 0]);
-    let record = shop.get("/imports/1").send().await.expect(200);
-    assert_eq!(record.attribute("state"), "interrupted");
-    assert_eq!(record.attribute("reason"), "Another import has gone on with it.");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_at_which_an_import_has_stopped_counts_once() {
     let shop = Shop::open().await;
