@@ -106,8 +106,9 @@ impl Request {
     }
 
     /// The body in pieces. A host passes a body this way on a route that [takes
-    /// streams](crate::Route::streams) if it is larger than what the host keeps in memory. `None` for any
-    /// other body, and from the second call on.
+    /// streams](crate::Route::streams) if it is larger than what the host keeps in memory, and on one that
+    /// [takes files](crate::Route::bulk) also if it has not arrived as a whole. `None` for any other body,
+    /// and from the second call on.
     pub fn take_stream(&mut self) -> Option<Body> {
         self.raw.take_stream().into_option()
     }

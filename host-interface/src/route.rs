@@ -64,9 +64,12 @@ pub struct Route {
     /// [`Request::take_stream`](crate::Request::take_stream).
     #[serde(default)]
     pub streams: bool,
-    /// Whether its bodies are files of any size, taken in pieces: a host has another limit for their size,
-    /// which is in [`fact::BODY_LIMIT`](crate::fact::BODY_LIMIT). One that does not know this member has the
-    /// limit of all bodies.
+    /// Whether its bodies are files of any size, taken in pieces. A host has other limits for them than for
+    /// all bodies: that of their size is in [`fact::BODY_LIMIT`](crate::fact::BODY_LIMIT), and in place of the
+    /// time limit of a request there is that of a pause. The client may send, and the plugin may begin to answer, for
+    /// as long as the client does not stall; only after a day or more may a host end such a request. The plugin is
+    /// called as soon as anything of the file is there. A host that does not know this member has the limits of
+    /// all bodies.
     #[serde(default)]
     pub bulk: bool,
     /// Whether a request to it may hold its answer open, see [`Request::wait`](crate::Request::wait). Only
@@ -118,7 +121,7 @@ impl Route {
         self
     }
 
-    /// Takes files of any size, in pieces.
+    /// Takes files of any size, in pieces, for as long as their clients do not pause.
     pub fn bulk(mut self) -> Self {
         self.bulk = true;
         self.streams()

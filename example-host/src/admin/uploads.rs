@@ -1,5 +1,5 @@
 //! The files that people have sent to be imported, until they have seen what the import would do. Each belongs to
-//! the session that has sent it, is kept for an hour at most, and is only on this host.
+//! the session that has sent it, is kept for an hour at most or until others need its room, and is only on this host.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use super::spool::Spool;
 /// For how long a file is kept.
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 /// How many files are kept; the oldest one makes room.
-const KEPT: usize = 16;
+pub(crate) const KEPT: usize = 16;
 /// How many files may be arriving.
 const ARRIVING: usize = 4;
 
@@ -101,6 +101,11 @@ impl Upload {
     /// Marks the file as imported, and returns whether it was not so before.
     pub(crate) fn begins(&self) -> bool {
         !self.has_run.swap(true, Ordering::Relaxed)
+    }
+
+    /// Marks the file as not imported: it was refused, or nobody knows.
+    pub(crate) fn may_begin_again(&self) {
+        self.has_run.store(false, Ordering::Relaxed);
     }
 
     /// What was wrong with its lines in the latest run.

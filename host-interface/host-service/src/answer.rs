@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request as HttpRequest, Response as HttpResponse,
     StatusCode, header,
@@ -31,8 +31,8 @@ use crate::revalidation::Conditional;
 use crate::routing::{self, Matched, Record, Route, Routes};
 use crate::waiters::{Holder, TooMany, Wait, Waiters};
 
-/// How much longer a request with a file may take: its client may go on sending for as long, and a pause has a limit
-/// of its own.
+/// How much longer a request with a file may take, from its beginning: its client may go on sending for as long, and
+/// a pause has a limit of its own.
 const BULK_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Answers requests to the extensions of a site.
@@ -110,10 +110,22 @@ impl<A: Access> Answering<A> {
                 return Err(Refusal::BodyTooLarge { limit: body_limit });
             }
             wanted = true;
-            let enough = if route.streams { limits.stream_above } else { usize::MAX };
+            let mut deadline = deadline;
+            let enough = match (route.bulk, route.streams) {
+                // A client may send its lines one by one, so that the plugin gets what there is.
+                (true, _) => {
+                    deadline += BULK_TIME;
+                    0
+                }
+                (false, true) => limits.stream_above,
+                (false, false) => usize::MAX,
+            };
             let read = body::read_until(&mut body, enough, body_limit, limits.stall_timeout);
             let (read, ended) =
                 timeout_at(deadline, read).await.map_err(|_| Refusal::BodyTooSlow)??;
+            // A small file that is there already is no stream.
+            let is_small = route.bulk && read.len() <= limits.stream_above;
+            let ended = ended || is_small && body.is_end_stream();
             let asked = if route.waits { prefer::wait(&headers) } else { None };
             let wait = match asked {
                 Some(seconds) => {
@@ -125,13 +137,9 @@ impl<A: Access> Answering<A> {
                 }
                 None => None,
             };
-            let mut deadline = deadline;
             if let Some(wait) = &wait {
                 call = call.fact(fact::WAIT, wait.seconds());
                 deadline += wait.time();
-            }
-            if route.bulk {
-                deadline += BULK_TIME;
             }
             let mut arrival = None;
             call = if ended {

@@ -6,8 +6,8 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long a request may take, its body included, and without the time for which it may wait.
-    /// Default: 30 s.
+    /// How long a request may take, its body included, and without the time for which it may wait. One with a
+    /// file may take a day longer, see [`Route::bulk`](host_interface::Route::bulk). Default: 30 s.
     pub request_timeout: Duration,
     /// How long a client may pause while it sends a body, and a plugin while it produces one.
     /// Default: 10 s.

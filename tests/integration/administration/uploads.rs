@@ -1,6 +1,7 @@
 //! The pages Import and Export: files go to the API as the signed-in user, who sees what becomes of them.
 
 use std::io::Write;
+use std::time::Duration;
 
 use example_host::{Force, ServerSettings, Setting};
 use flate2::Compression;
@@ -9,6 +10,7 @@ use serde_json::json;
 
 use crate::support::harness::{Setup, Shop};
 use crate::support::visitor::Visitor;
+use crate::support::waiting::patiently;
 
 const PRODUCTS: [(&str, &str); 1] = [("type", "products")];
 
@@ -208,6 +210,101 @@ async fn an_export_is_that_of_the_api() {
     let seen = ann.get("/export/file?type=manufacturers&query-columns=none").await;
     assert_eq!(seen.status, 422);
     seen.says("columns must be one of keys, names.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_was_refused_can_be_started_again() {
+    let shop = Shop::open().await;
+    let mut ann = Visitor::signed_in(&shop, "administrator").await;
+    ann.get("/import").await;
+    let seen = ann.send_file("/import", &PRODUCTS, ("a.csv", FILE.as_bytes())).await;
+    let run = form_of(&seen.html);
+    let set = async |setting| {
+        let of = ("store.edit", "com_shop.products");
+        shop.site.set_rule("Administrator", of.0, of.1, setting, Force::No).await.unwrap();
+    };
+    set(Setting::Deny).await;
+    for _ in 0..2 {
+        let seen = ann.post(&run, &[]).await;
+        assert_eq!((seen.status, seen.to()), (303, "/administrator/import"));
+        let seen = ann.get("/import").await;
+        assert!(!seen.html.contains("imported already"), "{}", seen.html);
+        seen.says("store.edit");
+    }
+    set(Setting::Allow).await;
+    ann.post(&run, &[]).await.says("2 records imported, 1 record left out");
+    assert_eq!(shop.get("/products?filter[sku]=U-").send().await.expect(200).total(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_shows_the_first_faults_and_the_download_has_all() {
+    let shop = Shop::open().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    ann.get("/import").await;
+    let rows = (0..150).map(|number| format!("F-{number},Product {number},wrong\n"));
+    let file = format!("sku,product_name,price\n{}", rows.collect::<String>());
+    let seen = ann.send_file("/import", &PRODUCTS, ("f.csv", file.as_bytes())).await;
+    seen.says("0 records can be imported, 150 records cannot");
+    seen.says("The first 100 of 150 faults");
+    seen.says("<tr><th scope=\"row\">Line 101</th>");
+    assert!(!seen.html.contains("Line 102"), "{}", seen.html);
+    let (_, rest) = seen.html.split_once("href=\"/administrator/import/").expect("a download");
+    let faults = format!("/import/{}", rest.split_once('"').unwrap().0);
+    let faults = ann.get(&faults).await.html;
+    let lines = faults.lines().skip(1).map(|line| line.split_once(',').unwrap().0);
+    assert!(lines.eq((2..=151).map(|line| line.to_string())), "{faults}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_leaves_during_an_import_finds_all_faults_later() {
+    let shop = Shop::open().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    ann.get("/import").await;
+    // The wrong price is in each fourth line, the last one included.
+    let plain = large_file();
+    let rows = plain.lines().skip(1).enumerate().map(|(number, row)| {
+        let price = if number % 4 == 3 { "wrong" } else { "1" };
+        format!("{row},{price}\n")
+    });
+    let file = format!("sku,product_name,main_image,price\n{}", rows.collect::<String>());
+    let seen = ann.send_file("/import", &PRODUCTS, ("p.csv", file.as_bytes())).await;
+    seen.says("1,500 records can be imported, 500 records cannot");
+    let run = form_of(&seen.html);
+    ann.post_and_leave(&run, &[]).await;
+    patiently("all faults", async {
+        loop {
+            let faults = ann.get(&format!("{run}/faults")).await.html;
+            if faults.lines().count() == 501 {
+                assert!(faults.lines().last().unwrap().starts_with("2001,P-1999,"), "{faults}");
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    assert_eq!(shop.get("/products?filter[sku]=P-").send().await.expect(200).total(), 1_500);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_file_makes_room_and_its_sender_learns_why() {
+    let shop = Shop::open().await;
+    let mut sent = Vec::new();
+    for number in 0..17 {
+        let mut visitor = Visitor::signed_in(&shop, "superuser").await;
+        visitor.get("/import").await;
+        let file = format!("sku,product_name\nR-{number},Product {number}\n");
+        let seen = visitor.send_file("/import", &PRODUCTS, ("r.csv", file.as_bytes())).await;
+        sent.push((form_of(&seen.html), visitor));
+    }
+    let (run, first) = &mut sent[0];
+    let seen = first.post(run, &[]).await;
+    assert_eq!((seen.status, seen.to()), (303, "/administrator/import"));
+    let seen = first.get("/import").await;
+    seen.says("A host keeps the latest file of each session, for an hour, and 16 files in total.");
+    for at in [1, 16] {
+        let (run, visitor) = &mut sent[at];
+        visitor.post(run, &[]).await.says("1 record imported");
+    }
 }
 
 /// Two thousand products.

@@ -45,6 +45,10 @@ async fn a_large_body_arrives_in_pieces_where_the_route_takes_it_so() {
         ("sum", PIECE, json!([PIECE, null, false, 0])),
         ("sum", large, json!([0, large, true, large])),
         ("whole", large, json!([large, null, false, 0])),
+        // A file that is there at once is no stream.
+        ("files", 10, json!([10, null, false, 0])),
+        ("files", 0, json!([0, null, false, 0])),
+        ("files", large, json!([0, large, true, large])),
     ] {
         let found = Answer::to(post(&served, path, bytes)).await.json();
         let found = json!([found["whole"], found["length"], found["several"], found["bytes"]]);
@@ -109,6 +113,37 @@ async fn an_upload_may_take_no_longer_than_a_request() {
     }
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(["HTTP/1.1 504", "HTTP/1.1 408"].contains(&&*answer), "{answer}");
+    served.stop().await;
+}
+
+/// The beginning of a file has no other limit than the rest: it may be the whole file.
+#[tokio::test]
+async fn a_file_may_arrive_for_as_long_as_its_client_does_not_pause() {
+    let limits = [("HOST_REQUEST_TIMEOUT", "1"), ("HOST_STALL_TIMEOUT", "2")];
+    let (_place, served) = serve(&limits).await;
+    let mut connection = served.connect().await;
+    let (mut reading, mut writing) = connection.split();
+    let sending = async {
+        writing.write_all(chunked("files").as_bytes()).await.unwrap();
+        for _ in 0..10 {
+            writing.write_all(&chunk(1)).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        writing.write_all(b"0\r\n\r\n").await.unwrap();
+    };
+    let mut answer = String::new();
+    let ((), read) =
+        tokio::join!(sending, patiently("an answer", reading.read_to_string(&mut answer)));
+    read.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\"bytes\":10,"), "{answer}");
+
+    // A pause ends it, wherever it is.
+    for sent in [vec![], chunk(1), chunk(2 * PIECE)] {
+        let mut connection = served.connect().await;
+        let request = [chunked("files").into_bytes(), sent].concat();
+        let answer = exchange(&mut connection, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("body_timeout"), "{answer}");
+    }
     served.stop().await;
 }
 

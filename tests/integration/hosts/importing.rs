@@ -1,10 +1,10 @@
 //! Imports of a host that is killed at any moment: the file is sent again, and the store becomes that of an import
-//! that nothing has interrupted.
+//! that nothing has interrupted. And imports of a client that sends slowly.
 
 use std::time::Duration;
 
 use plugin::sql::Statement;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::harness::{Answer, NDJSON, ROOT};
@@ -195,6 +195,51 @@ async fn two_hosts_that_get_an_import_at_once_do_it_once() {
     for host in hosts {
         host.stop().await;
     }
+}
+
+/// The whole file is smaller than what a host reads of other bodies before it calls an extension.
+#[tokio::test]
+async fn a_client_may_send_a_line_now_and_then_and_a_pause_leaves_what_was_committed() {
+    const LINES: usize = 4;
+    let place = Place::of_the_store();
+    let token = place.user("ann", "Administrator").await;
+    let limits = [("HOST_REQUEST_TIMEOUT", "3"), ("HOST_STALL_TIMEOUT", "5")];
+    let served = place.serve_with(&limits).await;
+    let mut connection = served.connect().await;
+    let (mut reading, mut writing) = connection.split();
+    let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+    let sending = async {
+        let head = format!(
+            "POST {ROOT}/imports?type=products HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             authorization: Bearer {token}\r\naccept: {NDJSON}\r\ncontent-type: text/csv\r\n\
+             transfer-encoding: chunked\r\n\r\n"
+        );
+        let head = head + &chunk("sku,product_name\n");
+        writing.write_all(head.as_bytes()).await.unwrap();
+        for number in 0..LINES {
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            let line = chunk(&format!("T-{number},Product {number}\n"));
+            // The answer says why nothing more is taken.
+            if writing.write_all(line.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+        // Neither more nor an end comes.
+    };
+    let mut answer = String::new();
+    let ((), read) =
+        tokio::join!(sending, patiently("the report", reading.read_to_string(&mut answer)));
+    read.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains("the body did not arrive in time"), "{answer}");
+    assert!(answer.contains("\"committed_lines\":5,"), "{answer}");
+    assert!(answer.ends_with("\r\n0\r\n\r\n"), "the answer is complete: {answer}");
+    let get = async |path: &str| {
+        Answer::to(served.get(&format!("{ROOT}{path}"), &token)).await.expect(200)
+    };
+    assert_eq!(get("/products?filter[sku]=T-").await.total(), LINES as i64);
+    assert_eq!(get("/imports").await.column("state"), [json!("interrupted")]);
+    served.stop().await;
 }
 
 /// A file of products, of which every hundredth is wrong.

@@ -77,6 +77,19 @@ impl Visitor {
 
     /// Sends a form from the current page, as a browser does.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
+        let (request, headers) = self.form(path, fields);
+        self.send(request, headers).await
+    }
+
+    /// Sends a form from the current page, and leaves when the beginning of its answer is there.
+    pub async fn post_and_leave(&self, path: &str, fields: &[(&str, &str)]) {
+        let (request, headers) = self.form(path, fields);
+        let mut response = self.prepared(request, headers).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert!(response.chunk().await.unwrap().is_some());
+    }
+
+    fn form(&self, path: &str, fields: &[(&str, &str)]) -> (reqwest::RequestBuilder, HeaderMap) {
         let token = field(&self.html, "csrf_token").unwrap_or_default().to_owned();
         let mut form = reqwest::Url::parse("form:").unwrap();
         form.query_pairs_mut().extend_pairs(fields).append_pair("csrf_token", &token);
@@ -87,7 +100,7 @@ impl Visitor {
         headers.insert("referer", format!("{}{}", self.origin, self.page).parse().unwrap());
         headers
             .insert("content-type", HeaderValue::from_static("application/x-www-form-urlencoded"));
-        self.send(request, headers).await
+        (request, headers)
     }
 
     /// Sends a form with a file from the current page, as a browser does: the file comes last.
@@ -126,12 +139,21 @@ impl Visitor {
         self.post(to, fields).await
     }
 
-    async fn send(&mut self, request: reqwest::RequestBuilder, mut headers: HeaderMap) -> Seen {
+    /// A request with what the browser sends always.
+    fn prepared(
+        &self,
+        request: reqwest::RequestBuilder,
+        mut headers: HeaderMap,
+    ) -> reqwest::RequestBuilder {
         let kept: Vec<String> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         headers.insert("cookie", kept.join("; ").parse().unwrap());
         headers.extend(self.headers.clone());
-        let response = request.headers(headers).send().await.unwrap();
+        request.headers(headers)
+    }
+
+    async fn send(&mut self, request: reqwest::RequestBuilder, headers: HeaderMap) -> Seen {
+        let response = self.prepared(request, headers).send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         for cookie in headers.get_all("set-cookie") {
             let (pair, attributes) = cookie.to_str().unwrap().split_once(';').unwrap();

@@ -12,7 +12,7 @@ use crate::admin::catalogue::Catalogue;
 use crate::admin::offers::Offer;
 use crate::admin::problem::Problem;
 use crate::admin::tables::Format;
-use crate::admin::uploads::{SentFile, Upload};
+use crate::admin::uploads::{KEPT, SentFile, Upload};
 use crate::admin::view::{Field, Layout, Notice, View, show};
 use crate::admin::visit::{Outcome, Visit, refusal};
 use crate::site::Site;
@@ -73,7 +73,12 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
         let why = "This file was imported already. Choose it again to import it once more.";
         return Err(Problem::Refused(why.to_owned()));
     }
-    match begin(&visit, &upload, Step::Run).await? {
+    let begun = begin(&visit, &upload, Step::Run).await;
+    if !matches!(begun, Ok(Ok(_))) {
+        // The reason may pass.
+        upload.may_begin_again();
+    }
+    match begun? {
         Ok(view) => Ok(Outcome::Answered(view)),
         Err(fault) => Err(Problem::Refused(fault)),
     }
@@ -90,9 +95,10 @@ pub(crate) async fn faults(visit: Visit) -> Result<View, Problem> {
 fn kept(visit: &Visit) -> Result<Arc<Upload>, Problem> {
     let id = visit.params.first().map_or("", String::as_str);
     visit.uploads.find(id, visit.session_hash()).ok_or_else(|| {
-        let why =
-            "This file is no longer here: files are kept for an hour, and only the latest one.";
-        Problem::Refused(format!("{why} Choose it again."))
+        Problem::Refused(format!(
+            "This file is no longer here. A host keeps the latest file of each session, for an hour, and {KEPT} files \
+             in total. Choose it again."
+        ))
     })
 }
 

@@ -76,9 +76,15 @@ struct ResultPart<'a> {
     step: Step,
     upload: &'a Upload,
     csrf_token: &'a str,
-    summary: Summary,
+    /// What became of the lines; absent if the report broke off.
+    summary: Option<Summary>,
+    /// How much of the file had been read, in percent.
+    percent: u64,
+    /// How many lines are known to have failed.
+    failed: u64,
     /// Why it did not come to its end.
     broken: &'a str,
+    /// The first lines that have failed.
     faults: &'a [Failed],
 }
 
@@ -153,10 +159,9 @@ impl Report {
         let (before, after) = page.split_once(HERE).unwrap_or((&page, ""));
         let (begin, end) = (before.to_owned(), after.to_owned());
         let (pieces, mut taken) = channel(AHEAD);
+        let following = Following { faults: self.upload.begin_faults(), report: self, pieces };
         tokio::spawn(async move {
-            // The browser has left if a piece cannot be sent; the import goes on without it.
-            let following = Following { faults: self.upload.begin_faults(), report: self, pieces };
-            drop(following.follow(begin, &csrf_token, answer.into_body(), end).await);
+            following.follow(begin, &csrf_token, answer.into_body(), end).await;
         });
         let pieces = stream::poll_fn(move |context| taken.poll_recv(context));
         Ok(View::streamed(Body::from_stream(pieces)))
@@ -170,18 +175,10 @@ struct Following {
     pieces: Sender<Result<String, Infallible>>,
 }
 
-/// The browser has left.
-struct Left;
-
 impl Following {
-    async fn follow(
-        self,
-        begin: String,
-        csrf_token: &str,
-        body: Body,
-        end: String,
-    ) -> Result<(), Left> {
-        self.send(begin).await?;
+    /// Follows an import to its end, also if the browser leaves: its user comes back for the faults.
+    async fn follow(self, begin: String, csrf_token: &str, body: Body, end: String) {
+        self.send(begin).await;
         let mut lines = Lines { body, rest: Vec::new(), looked: 0 };
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -192,7 +189,7 @@ impl Following {
             let line = tokio::select! {
                 line = lines.next() => line,
                 _ = ticks.tick() => {
-                    self.bar(&mut shown, failed).await?;
+                    self.bar(&mut shown, failed).await;
                     continue;
                 }
             };
@@ -209,7 +206,7 @@ impl Following {
             let detail = details.collect::<Vec<_>>().join(" ");
             if let Some(preview) = line.preview.filter(|_| !has_preview) {
                 has_preview = true;
-                self.send(PreviewPart { preview: &preview }.render().unwrap_or_default()).await?;
+                self.send(PreviewPart { preview: &preview }.render().unwrap_or_default()).await;
             } else if let Some(found) = line.summary {
                 summary = Some(found);
                 broken = detail;
@@ -222,27 +219,35 @@ impl Following {
                 }
             }
         }
-        if summary.is_none() && broken.is_empty() {
-            "The import broke off.".clone_into(&mut broken);
+        if summary.is_none() && self.report.step == Step::Run {
+            // Nobody knows what was not imported, and what was stays as it is.
+            self.report.upload.may_begin_again();
         }
-        self.bar(&mut shown, failed).await?;
+        self.bar(&mut shown, failed).await;
         let result = ResultPart {
             step: self.report.step,
             upload: &self.report.upload,
             csrf_token,
-            summary: summary.unwrap_or(Summary { failed, ..Summary::default() }),
+            summary,
+            percent: self.percent(),
+            failed: summary.map_or(failed, |summary| summary.failed),
             broken: &broken,
             faults: &faults,
         };
-        self.send(format!("</div>{}{end}", result.render().unwrap_or_default())).await
+        self.send(format!("</div>{}{end}", result.render().unwrap_or_default())).await;
+    }
+
+    /// How much of the file has been read.
+    fn percent(&self) -> u64 {
+        let size = self.report.upload.file.content.size().max(1);
+        100 * self.report.taken.load(Ordering::Relaxed) / size
     }
 
     /// Shows how much of the file has been read, if that has changed.
-    async fn bar(&self, shown: &mut Option<u64>, failed: u64) -> Result<(), Left> {
-        let size = self.report.upload.file.content.size().max(1);
-        let percent = 100 * self.report.taken.load(Ordering::Relaxed) / size;
+    async fn bar(&self, shown: &mut Option<u64>, failed: u64) {
+        let percent = self.percent();
         if *shown == Some(percent) {
-            return Ok(());
+            return;
         }
         *shown = Some(percent);
         let faults = match failed {
@@ -253,7 +258,7 @@ impl Following {
             "<p><progress max=\"100\" value=\"{percent}\" aria-label=\"Read\">{percent} %</progress> \
              <span>{percent} % read{faults}</span></p>\n"
         );
-        self.send(bar).await
+        self.send(bar).await;
     }
 
     /// Adds a line to the file of faults.
@@ -274,8 +279,9 @@ impl Following {
         }
     }
 
-    async fn send(&self, piece: String) -> Result<(), Left> {
-        self.pieces.send(Ok(piece)).await.map_err(|_| Left)
+    /// Sends a piece of the page, if the browser has not left.
+    async fn send(&self, piece: String) {
+        drop(self.pieces.send(Ok(piece)).await);
     }
 }
 
@@ -307,13 +313,30 @@ impl ResultPart<'_> {
     }
 
     fn good(&self) -> u64 {
-        self.summary.read.saturating_sub(self.summary.failed)
+        self.summary.map_or(0, |summary| summary.read.saturating_sub(summary.failed))
+    }
+
+    /// Whether more lines have failed than are shown.
+    fn has_more_faults(&self) -> bool {
+        self.failed > self.faults.len() as u64
+    }
+
+    /// What a button begins next, if there is one.
+    fn next(&self) -> Option<&'static str> {
+        match (self.step, self.summary) {
+            (Step::DryRun, Some(_)) if self.good() > 0 && self.broken.is_empty() => Some("Import"),
+            (Step::Run, None) => Some("Import again"),
+            _ => None,
+        }
     }
 
     fn heading(&self) -> String {
-        let Summary { failed, .. } = self.summary;
+        if self.summary.is_none() {
+            let step = if self.is_dry_run() { "dry run" } else { "import" };
+            return format!("The report of the {step} broke off");
+        }
         let records = counted(self.good(), "record");
-        match (self.is_dry_run(), failed) {
+        match (self.is_dry_run(), self.failed) {
             (true, 0) => format!("{records} can be imported"),
             (true, failed) => {
                 format!("{records} can be imported, {} cannot", counted(failed, "record"))
@@ -353,7 +376,7 @@ impl Lines {
             }
             self.looked = self.rest.len();
             if self.looked > LONGEST {
-                return Err("The report has a line that is too long.".to_owned());
+                return Err("It has a line that is too long.".to_owned());
             }
             match self.body.frame().await {
                 Some(Ok(frame)) => {
@@ -361,7 +384,7 @@ impl Lines {
                 }
                 Some(Err(error)) => {
                     tracing::error!(%error, "the report of an import was interrupted");
-                    return Err("The report of the import broke off.".to_owned());
+                    return Err("It was interrupted.".to_owned());
                 }
                 None => return Ok(None),
             }
@@ -393,5 +416,65 @@ fn bytes(size: u64) -> String {
         0..10_240 => format!("{size} bytes"),
         10_240..10_485_760 => format!("{} KiB", size / 1024),
         _ => format!("{} MiB", size / 1_048_576),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin::form::Form;
+    use crate::admin::uploads::{SentFile, Uploads};
+    use crate::base::secret;
+
+    /// The page of an import of ten bytes, of which five were taken, and the file.
+    async fn page(step: Step, answer: &'static str) -> (String, Arc<Upload>) {
+        let content = Spool::new();
+        content.append(b"sku\nA\nB\nC\n").unwrap();
+        let file = SentFile { name: "a.csv".to_owned(), content: Arc::new(content) };
+        let session = secret::hash("session");
+        let upload = Uploads::new().keep(session, Arc::new(file), Form::default()).unwrap();
+        assert!(upload.begins());
+        let (of, taken) = ("Products".to_owned(), Arc::new(AtomicU64::new(5)));
+        let report = Report { step, upload: Arc::clone(&upload), of, taken };
+        let view = report.view(Layout::bare("Import"), Response::new(Body::from(answer)));
+        let page = view.unwrap().response().into_body().collect().await.unwrap().to_bytes();
+        (String::from_utf8(page.to_vec()).unwrap(), upload)
+    }
+
+    #[tokio::test]
+    async fn a_report_that_breaks_off_claims_nothing_and_says_what_to_do() {
+        let fault = "{\"line\": 2, \"key\": \"A\", \"errors\": [{\"detail\": \"is wrong.\"}]}\n";
+        let (page, upload) = page(Step::Run, fault).await;
+        for text in [
+            "The report of the import broke off",
+            "50 % of the file had been read",
+            "How many of its records were imported is not known.",
+            "records that are imported already stay as they are",
+            "<button class=\"primary\">Import again</button>",
+            "Line 2",
+        ] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        for text in ["0 records", "up to line 0", "<dt>"] {
+            assert!(!page.contains(text), "{text}: {page}");
+        }
+        assert!(page.ends_with("</html>"), "{page}");
+        assert!(upload.begins(), "it may be imported again");
+    }
+
+    #[tokio::test]
+    async fn a_dry_run_whose_report_breaks_off_leads_to_no_import() {
+        let (page, _) = page(Step::DryRun, "{\"line\": 2, ").await;
+        assert!(page.contains("The report of the dry run broke off"), "{page}");
+        assert!(page.contains("Nothing was changed."), "{page}");
+        assert!(!page.contains("<button class=\"primary\">Import"), "{page}");
+    }
+
+    #[tokio::test]
+    async fn an_import_that_was_reported_to_its_end_is_not_begun_again() {
+        let last = "{\"summary\": {\"read\": 3, \"created\": 3, \"committed_lines\": 4}}\n";
+        let (page, upload) = page(Step::Run, last).await;
+        assert!(page.contains("3 records imported"), "{page}");
+        assert!(!upload.begins());
     }
 }
