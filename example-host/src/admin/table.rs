@@ -132,6 +132,10 @@ pub(super) const PAGES: &[Page] = &[
     Page::at("/export/file", "administration.export.file")
         .offered(export::is_offered)
         .reads(MANAGE, |visit| Box::pin(export::file(visit))),
+    Page::at("/export/list/{extension}/{type}", "administration.records.file")
+        .reads(MANAGE, |visit| Box::pin(records::file::page(visit))),
+    Page::at("/export/list/{extension}/{type}/{id}/{part}", "administration.records.part.file")
+        .reads(MANAGE, |visit| Box::pin(records::file::page(visit))),
     Page::at("/search", "administration.search")
         .offered(records::search::is_offered)
         .reads(MANAGE, |visit| Box::pin(records::search::page(visit))),

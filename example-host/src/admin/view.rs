@@ -55,6 +55,11 @@ impl View {
         Self { body: body.into(), status, media_type, file, to: None, streamed: false }
     }
 
+    /// The same, made while it is sent.
+    pub(crate) fn in_pieces(self) -> Self {
+        Self { streamed: true, ..self }
+    }
+
     /// No page: the browser is sent to another one.
     pub(crate) fn elsewhere(to: String) -> Self {
         Self { to: Some(to), ..Self::page(String::new()) }

@@ -23,6 +23,11 @@ pub(crate) fn capitalised(text: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
+/// A text that no spreadsheet takes for a formula.
+pub(crate) fn harmless(text: String) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
+}
+
 /// A text for a log, which must not contain an e-mail address: a mail server repeats that of a mail that it refuses.
 pub(crate) fn without_addresses(text: &str) -> String {
     let words = text.split(' ').map(|word| if word.contains('@') { "…@…" } else { word });
@@ -39,4 +44,19 @@ pub(crate) fn network(text: &str) -> Option<IpNet> {
 pub(crate) fn now() -> PrimitiveDateTime {
     let now = OffsetDateTime::now_utc();
     PrimitiveDateTime::new(now.date(), now.time()).truncate_to_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formula_gets_an_apostrophe() {
+        for text in ["=1+1", "+1", "-1", "@A1", "\t=1", "\r=1"] {
+            assert_eq!(harmless(text.to_owned()), format!("'{text}"));
+        }
+        for text in ["", "5", "a=1", "2026-11-23T00:00:00Z"] {
+            assert_eq!(harmless(text.to_owned()), text);
+        }
+    }
 }

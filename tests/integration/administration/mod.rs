@@ -23,6 +23,8 @@ mod privacy;
 #[cfg(engine = "sqlite")] // They show answers of the API; see `engines`.
 mod record_access;
 #[cfg(engine = "sqlite")] // The same.
+mod record_files;
+#[cfg(engine = "sqlite")] // The same.
 mod record_forms;
 #[cfg(engine = "sqlite")] // The same.
 mod record_pages;

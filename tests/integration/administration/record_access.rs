@@ -44,6 +44,8 @@ struct Page {
     record: Option<String>,
     /// The pages that it links to, each by the route that it adds.
     links: BTreeMap<String, Row>,
+    /// The files with the rows of its lists, each by the route that it adds.
+    files: Vec<(String, Row)>,
 }
 
 /// A type of records.
@@ -123,6 +125,13 @@ fn linked(seen: &Seen, from: &str) -> BTreeSet<String> {
     links.collect()
 }
 
+/// The address of the file with the rows of a page, unless the API exports them.
+fn file(seen: &Seen) -> Option<String> {
+    let (_, link) = seen.html.split_once("href=\"/administrator/export/list/")?;
+    let link = link.split_once('"').unwrap().0.replace("&#38;", "&");
+    Some(format!("/export/list/{link}"))
+}
+
 /// Whether a page has a sign of a type: a link to its list or to a record.
 fn has_sign(links: &BTreeSet<String>, kind: &str) -> bool {
     links.iter().any(|link| link.split(['/', '?']).next() == Some(kind))
@@ -197,8 +206,9 @@ async fn kinds(shop: &Shop, ann: &mut Person) -> Vec<Kind> {
                 format!("/export/file?{query}")
             });
             let links = links.into_iter().collect();
-            kind.list =
-                Some(Page { address: name.to_owned(), needs: vec![list], record: None, links });
+            let files = file(&seen).into_iter().map(|file| (file, list)).collect();
+            let address = name.to_owned();
+            kind.list = Some(Page { address, needs: vec![list], record: None, links, files });
         }
         if let Some(show) = show {
             let all = shop.get(&shop.list_of(name)).by(Role::SuperUser).send().await.expect(200);
@@ -224,10 +234,14 @@ async fn kinds(shop: &Shop, ann: &mut Person) -> Vec<Kind> {
                 };
                 Some((link, row))
             });
-            let links = links.collect();
+            let links: BTreeMap<String, Row> = links.collect();
+            let mut files = Vec::new();
+            for (link, row) in links.iter().filter(|(link, _)| link.contains("?tab=")) {
+                files.extend(file(&ann.open(link).await).map(|file| (file, *row)));
+            }
             let needs = if seen_by == show { vec![show] } else { vec![seen_by, show] };
             let record = Some(show.1.replace("{id}", &id.to_string()));
-            kind.record = Some(Page { address, needs, record, links });
+            kind.record = Some(Page { address, needs, record, links, files });
         }
         kinds.push(kind);
     }
@@ -250,7 +264,7 @@ async fn visit(shop: &Shop, person: &mut Person, kinds: &[Kind], found: &BTreeSe
     let is_hidden = |person: &Person, kind: &Kind| !person.may(&[kind.seen_by]);
     for kind in kinds {
         for shown in kind.list.iter().chain(&kind.record) {
-            let Page { address, links, .. } = shown;
+            let Page { address, links, files, .. } = shown;
             let seen = person.open(address).await;
             let may = person.may_open(shop, shown).await;
             assert_eq!(seen.status, status(person, may), "{who} on {address}: {}", seen.html);
@@ -263,6 +277,10 @@ async fn visit(shop: &Shop, person: &mut Person, kinds: &[Kind], found: &BTreeSe
                     let sign = has_sign(&there, &hidden.name);
                     assert!(!sign, "{who} on {address}: {}: {}", hidden.name, seen.html);
                 }
+            }
+            for (file, row) in files {
+                let status = status(person, may && person.may(&[*row]));
+                assert_eq!(person.visitor.get(file).await.status, status, "{who} on {file}");
             }
             for (link, row) in links {
                 let may = may && person.may(&[*row]);

@@ -155,9 +155,11 @@ async fn what_is_ticked_is_exported() {
     let none = ann.get(file).await;
     assert_eq!(none.status, 422);
     none.says("Tick the records");
-    // A type that is not exported has nothing to tick.
-    let seen = ann.get(&format!("{LIST}/reports.sales")).await;
-    assert!(!seen.html.contains("type=\"checkbox\""), "{}", seen.status);
+    // A type that the API does not export has a file, and nothing to tick.
+    let seen = ann.get(&format!("{LIST}/reports-sales")).await;
+    assert_eq!(seen.status, 200, "{}", seen.html);
+    seen.says("download>Export as CSV</a>");
+    assert!(!seen.html.contains("type=\"checkbox\""), "{}", seen.html);
 }
 
 #[tokio::test]

@@ -24,13 +24,18 @@ impl<'d> Routes<'d> {
             let of = parameters.iter().find(|(_, parameter)| parameter[mark] == true);
             of.map(|(name, _)| (*name).to_owned())
         };
+        let limit = first(&["page[limit]", "limit"]);
+        let declared = parameters.iter().find(|(name, _)| limit.as_deref() == Some(*name));
+        let most_rows = declared
+            .and_then(|(_, limit)| self.schemas.resolved(&limit["schema"])["maximum"].as_u64());
         Query {
             exact: marked("x-exact"),
             keys: marked("x-keys"),
             search: first(&["filter[search]", "search", "q"]),
             sort: first(&["sort"]),
             offset: first(&["page[offset]", "offset"]),
-            limit: first(&["page[limit]", "limit"]),
+            limit,
+            most_rows,
             include: first(&["include"]),
             fields: fields.take(FILTERS).map(str::to_owned).collect(),
         }

@@ -15,6 +15,7 @@ pub(crate) mod reading;
 pub(crate) mod record;
 pub(crate) mod references;
 mod routes;
+pub(crate) mod rows;
 pub(crate) mod schema;
 pub(crate) mod sending;
 pub(crate) mod showing;

@@ -118,6 +118,8 @@ pub(crate) struct Query {
     pub(crate) sort: Option<String>,
     pub(crate) offset: Option<String>,
     pub(crate) limit: Option<String>,
+    /// The maximum of `limit`, if the document has one.
+    pub(crate) most_rows: Option<u64>,
     pub(crate) include: Option<String>,
     /// The parameters with the attributes that an answer has, each of one type.
     pub(crate) fields: Vec<String>,

@@ -37,6 +37,8 @@ pub(crate) struct Identity {
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
     pub(crate) records: Vec<Record>,
+    /// The number of records in the answer, those included that cannot be read.
+    pub(crate) answered: usize,
     /// Related records.
     pub(crate) included: Vec<Record>,
     /// The number of all records of the list, if the answer has it.
@@ -50,7 +52,7 @@ impl Listed {
     /// Reads an answer with records of a type.
     pub(crate) fn read(kind: &Kind, answer: &Value) -> Self {
         let named = LISTS.iter().find_map(|name| answer[name].as_array());
-        let records = answer.as_array().or(named).into_iter().flatten();
+        let records = answer.as_array().or(named).map(Vec::as_slice).unwrap_or_default();
         let total = |of: &Value| TOTALS.iter().find_map(|name| of[name].as_u64());
         let beside = |way: &str| {
             let link = &answer["links"][way];
@@ -58,7 +60,8 @@ impl Listed {
             Some(link.split_once('?')?.1.to_owned())
         };
         Self {
-            records: records.filter_map(|of| Record::read(kind, of)).collect(),
+            records: records.iter().filter_map(|of| Record::read(kind, of)).collect(),
+            answered: records.len(),
             included: included(answer),
             total: total(&answer["meta"]).or(total(answer)),
             before: beside("prev"),

@@ -101,7 +101,7 @@ impl Weight for Relation {
 
 impl Weight for Query {
     fn weight(&self) -> usize {
-        let Self { search, exact, keys, sort, offset, limit, include, fields } = self;
+        let Self { search, exact, keys, sort, offset, limit, most_rows: _, include, fields } = self;
         all([search, exact, keys, sort, offset, limit, include]) + fields.weight()
     }
 }

@@ -5,6 +5,7 @@ use csv::{Terminator, WriterBuilder};
 use serde_json::{Map, Value};
 
 use crate::base::error::Error;
+use crate::base::text::harmless;
 use crate::database::Database;
 
 use super::list::{Cursor, Filter, lines};
@@ -93,24 +94,4 @@ fn as_csv(lines: &[Line], with_names: bool) -> Result<Vec<u8>, std::io::Error> {
 fn link(line: &Line) -> [Option<String>; 2] {
     let link = line.link.as_ref().map(|(chain, hash)| [hex::encode(hash), chain.name().to_owned()]);
     link.map_or([None, None], |texts| texts.map(Some))
-}
-
-/// A text that no spreadsheet takes for a formula.
-fn harmless(text: String) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_formula_gets_an_apostrophe() {
-        for text in ["=1+1", "+1", "-1", "@A1", "\t=1", "\r=1"] {
-            assert_eq!(harmless(text.to_owned()), format!("'{text}"));
-        }
-        for text in ["", "5", "a=1", "2026-11-23T00:00:00Z"] {
-            assert_eq!(harmless(text.to_owned()), text);
-        }
-    }
 }

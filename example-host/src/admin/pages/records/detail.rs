@@ -6,6 +6,7 @@ use askama::filters::HtmlSafe;
 use host_interface::Subject;
 
 use super::at::At;
+use super::file;
 use super::grid::{self, Cell, Columns, Grid, Head, Links};
 use super::list::{self, Pages};
 use crate::admin::pages::panels::{self, Drawn};
@@ -13,7 +14,7 @@ use crate::admin::paths::href;
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::records::asking;
 use crate::admin::records::listing;
-use crate::admin::records::model::{Attribute, Kind, Nested, Shape};
+use crate::admin::records::model::{Attribute, Kind, Nested, Query, Shape};
 use crate::admin::records::record::{self, Record};
 use crate::admin::records::schema::in_words;
 use crate::admin::records::showing::{self, Look, Names};
@@ -54,7 +55,7 @@ struct DetailPage<'a> {
 /// What a tab shows.
 enum Content {
     Sections(Vec<Section>),
-    List { grid: Grid, pages: Pages },
+    List { grid: Grid, pages: Pages, file: Option<String> },
     Panel(Box<Drawn>),
 }
 
@@ -293,7 +294,10 @@ async fn below(at: &At<'_>, nested: &Nested, id: &str) -> Result<Content, Proble
     let own = at.page(id);
     let tab = [("tab".to_owned(), nested.name.clone())];
     let heads = list::heads(&columns, &nested.query, &[&tab[..], &state].concat(), &own);
+    let Query { offset, limit, .. } = &nested.query;
+    let whole = listing::without(&state, &[offset, limit]);
     Ok(Content::List {
+        file: Some(file::of_part(at, id, &nested.name, &whole)),
         grid: Grid {
             caption: nested.title.clone(),
             ticked: None,
@@ -329,7 +333,7 @@ fn parts(at: &At<'_>, record: &Record, attribute: &Attribute, members: &[Attribu
     let heads = std::iter::once(head("Row", false)).chain(heads).collect();
     let caption = attribute.title.clone();
     let grid = Grid { caption, ticked: None, heads, rows: rows.collect() };
-    Content::List { grid, pages: Pages::default() }
+    Content::List { grid, pages: Pages::default(), file: None }
 }
 
 /// A panel of an extension about the record.

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use host_interface::with_separators;
 
 use super::at::At;
+use super::file;
 use super::grid::{self, Columns, Grid, Head};
 use crate::admin::offers::Offer;
 use crate::admin::pages::export::TICKED;
@@ -87,7 +88,11 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         layout = layout.with_notice(Notice::bad(reasons.clone()));
     }
     let create = kind.create.as_ref().filter(|create| at.may(create));
-    let exports = exports(&at, &state)?;
+    let exports = match refused {
+        // What the API refuses for a page, it refuses for a file.
+        Some(_) => Exports::default(),
+        None => exports(&at, &state)?,
+    };
     let searched = kind.query.search.as_deref();
     let view = show(&ListPage {
         layout,
@@ -102,7 +107,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         is_filtered: state.iter().any(|(name, _)| is_filter(kind, name)),
         grid: Grid {
             caption: kind.title.clone(),
-            ticked: kind.query.keys.clone().filter(|_| !exports.filtered.is_empty()),
+            ticked: kind.query.keys.clone().filter(|_| !exports.formats.is_empty()),
             heads: heads(&columns, &kind.query, &state, &base),
             rows: grid::rows(&at, &columns, &listed.records, &names),
         },
@@ -295,16 +300,19 @@ async fn name_keys(at: &At<'_>, state: &mut [(String, String)]) -> Result<(), Pr
     Ok(())
 }
 
-/// The downloads of what is filtered, in its order, and of what is ticked.
+/// The downloads of what is filtered, in its order, and of what is ticked. What the extension does not export is
+/// filtered only.
 fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
-    let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
-    let Some(list) = at.kind.list.as_ref().filter(|_| at.kind.exported) else {
-        return Ok(Exports::default());
-    };
-    let found = offers.iter().find_map(|offer| offer.query_of_list(&at.types.extension, &list.id));
-    let Some(query) = found else { return Ok(Exports::default()) };
     let Query { offset, limit, sort, .. } = &at.kind.query;
     let state = listing::without(state, &[offset, limit]);
+    if !at.kind.exported {
+        let filtered = vec![(file::of_list(at, &state), short(Format::Csv))];
+        return Ok(Exports { filtered, ..Exports::default() });
+    }
+    let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
+    let Some(list) = &at.kind.list else { return Ok(Exports::default()) };
+    let found = offers.iter().find_map(|offer| offer.query_of_list(&at.types.extension, &list.id));
+    let Some(query) = found else { return Ok(Exports::default()) };
     let address = |format: Format| {
         let format = [("format".to_owned(), format.name().to_owned())];
         href(&format!("{FILE}?{}", written(&[&query[..], &format, &state].concat())))

@@ -8,6 +8,7 @@ pub(crate) mod delete;
 pub(crate) mod detail;
 mod done;
 pub(crate) mod edit;
+pub(crate) mod file;
 mod form;
 mod grid;
 pub(crate) mod list;
