@@ -427,24 +427,25 @@ mod tests {
     use crate::base::secret;
 
     /// The page of an import of ten bytes, of which five were taken, and the file.
-    async fn page(step: Step, answer: &'static str) -> (String, Arc<Upload>) {
+    async fn page(step: Step, answer: &'static str) -> Option<(String, Arc<Upload>)> {
         let content = Spool::new();
-        content.append(b"sku\nA\nB\nC\n").unwrap();
+        content.append(b"sku\nA\nB\nC\n").ok()?;
         let file = SentFile { name: "a.csv".to_owned(), content: Arc::new(content) };
         let session = secret::hash("session");
-        let upload = Uploads::new().keep(session, Arc::new(file), Form::default()).unwrap();
+        let upload = Uploads::new().keep(session, Arc::new(file), Form::default()).ok()?;
         assert!(upload.begins());
         let (of, taken) = ("Products".to_owned(), Arc::new(AtomicU64::new(5)));
         let report = Report { step, upload: Arc::clone(&upload), of, taken };
         let view = report.view(Layout::bare("Import"), Response::new(Body::from(answer)));
-        let page = view.unwrap().response().into_body().collect().await.unwrap().to_bytes();
-        (String::from_utf8(page.to_vec()).unwrap(), upload)
+        let page = view.ok()?.response().into_body().collect().await.ok()?.to_bytes();
+        Some((String::from_utf8(page.to_vec()).ok()?, upload))
     }
 
     #[tokio::test]
-    async fn a_report_that_breaks_off_claims_nothing_and_says_what_to_do() {
+    async fn a_report_that_breaks_off_claims_nothing_and_says_what_to_do()
+    -> Result<(), &'static str> {
         let fault = "{\"line\": 2, \"key\": \"A\", \"errors\": [{\"detail\": \"is wrong.\"}]}\n";
-        let (page, upload) = page(Step::Run, fault).await;
+        let (page, upload) = page(Step::Run, fault).await.ok_or("no page")?;
         for text in [
             "The report of the import broke off",
             "50 % of the file had been read",
@@ -460,21 +461,25 @@ mod tests {
         }
         assert!(page.ends_with("</html>"), "{page}");
         assert!(upload.begins(), "it may be imported again");
+        Ok(())
     }
 
     #[tokio::test]
-    async fn a_dry_run_whose_report_breaks_off_leads_to_no_import() {
-        let (page, _) = page(Step::DryRun, "{\"line\": 2, ").await;
+    async fn a_dry_run_whose_report_breaks_off_leads_to_no_import() -> Result<(), &'static str> {
+        let (page, _) = page(Step::DryRun, "{\"line\": 2, ").await.ok_or("no page")?;
         assert!(page.contains("The report of the dry run broke off"), "{page}");
         assert!(page.contains("Nothing was changed."), "{page}");
         assert!(!page.contains("<button class=\"primary\">Import"), "{page}");
+        Ok(())
     }
 
     #[tokio::test]
-    async fn an_import_that_was_reported_to_its_end_is_not_begun_again() {
+    async fn an_import_that_was_reported_to_its_end_is_not_begun_again() -> Result<(), &'static str>
+    {
         let last = "{\"summary\": {\"read\": 3, \"created\": 3, \"committed_lines\": 4}}\n";
-        let (page, upload) = page(Step::Run, last).await;
+        let (page, upload) = page(Step::Run, last).await.ok_or("no page")?;
         assert!(page.contains("3 records imported"), "{page}");
         assert!(!upload.begins());
+        Ok(())
     }
 }
