@@ -71,6 +71,8 @@ pub(super) struct Batch<'i> {
     strangers: &'i HashSet<i64>,
     /// What a dry run has written and undone.
     undone: &'i Undone,
+    /// What these lines have since left of records among that.
+    latest: HashMap<Compared, u64>,
     /// Whether the latest line needs some of that.
     is_of_undone: bool,
     /// Whether somebody else may have created the record of the latest line since it was looked for.
@@ -105,6 +107,7 @@ impl<'i> Batch<'i> {
             parts: PresentParts::of(import.resource),
             strangers,
             undone,
+            latest: HashMap::new(),
             is_of_undone: false,
             may_be_there,
             alone,
@@ -234,6 +237,12 @@ impl<'i> Batch<'i> {
             }
             None => (None, Err(Vec::new())),
         };
+        if let (Some(key), Ok((Became::Created | Became::Updated, _))) = (&key, &result)
+            && self.undone.content(&key.compared).is_some()
+        {
+            let content = self.lines.get(position).map_or(0, |line| line.content);
+            self.latest.insert(key.compared.clone(), content);
+        }
         let shown = key.map(|key| key.shown);
         let undone = self.is_of_undone;
         let outcome = |result, id, errors| Outcome {
@@ -259,7 +268,7 @@ impl<'i> Batch<'i> {
     ) -> Result<Result<(Became, Option<i64>), Vec<Fault>>, Error> {
         let resource = self.import.resource;
         let is_found = key.as_ref().and_then(|key| self.found.get(&key.compared)).copied();
-        let earlier = key.as_ref().and_then(|key| self.undone.content(&key.compared));
+        let earlier = key.as_ref().and_then(|key| self.left(&key.compared));
         let name = self.import.key.name(resource);
         match (self.import.mode, is_found, &key) {
             // A line that cannot be read has no key either.
@@ -301,6 +310,12 @@ impl<'i> Batch<'i> {
             }
             (Mode::Upsert | Mode::Create, ..) => self.insert(key, (&members, faults), write).await,
         }
+    }
+
+    /// The content of the latest line about a record that a dry run has written and undone.
+    fn left(&self, known: &Compared) -> Option<u64> {
+        let undone = self.undone.content(known)?;
+        Some(self.latest.get(known).copied().unwrap_or(undone))
     }
 
     /// Checks a line about a record that an earlier one has created and the dry run has undone.

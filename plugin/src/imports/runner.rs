@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sha2::Digest;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 
 use super::batch::{Batch, add_versions};
 use super::document::document;
@@ -104,8 +104,10 @@ impl Runner {
             };
             let mut size: usize = lines.iter().map(|line| line.size).sum();
             let mut has_ended = broken.is_some();
+            // However slowly lines arrive, none waits for longer.
+            let until = Instant::now() + PAUSE;
             while !has_ended && lines.len() < at_most && size < BYTES {
-                match timeout(PAUSE, taken.recv()).await {
+                match timeout_at(until.into(), taken.recv()).await {
                     Ok(Some(Ok(line))) if line.number < self.import.from_line => {}
                     Ok(Some(Ok(line))) => {
                         size += line.size;

@@ -49,9 +49,7 @@ impl Undone {
         // No transaction is going on, so nobody else has it, and nothing is copied.
         let all = Arc::make_mut(&mut self.taken);
         for (value, owner) in taken {
-            if all.len() < REMEMBERED {
-                all.add(value, owner);
-            }
+            all.add(value, owner, REMEMBERED);
         }
     }
 

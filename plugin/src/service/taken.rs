@@ -13,14 +13,11 @@ use crate::model::value::{Value, fold};
 pub struct Taken(HashMap<u64, i64>);
 
 impl Taken {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Adds values of a unique group of a resource, by their digest.
-    pub fn add(&mut self, digest: u64, owner: i64) {
-        self.0.insert(digest, owner);
+    /// Adds the values of a unique group, by their digest, unless there are this many already.
+    pub fn add(&mut self, digest: u64, owner: i64, at_most: usize) {
+        if self.0.len() < at_most {
+            self.0.insert(digest, owner);
+        }
     }
 
     /// Whether a check passes as far as it is about these values.

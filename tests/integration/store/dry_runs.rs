@@ -54,7 +54,10 @@ async fn a_record_that_comes_again_is_changed_left_or_refused_as_in_the_run() {
         D-1,Chair,2.00,,777\n\
         d-1,Chair,1.50,,\n\
         L-1,Tall lamp,7.00,,\n\
-        L-1,Lamp,19.99,,\n";
+        L-1,Lamp,19.99,,\n\
+        L-1,Lamp,19.99,,\n\
+        D-2,Table,2,,\n\
+        D-2,Table,2,,\n";
     let reports = both(&shop, "type=products", CSV, file).await;
     let undone = compare(&reports);
     let results: Vec<&str> =
