@@ -7,11 +7,13 @@ Python's csv and json make two files of products, of which one line in a hundred
 - a host that is killed at random moments of an import ends, after the file was sent again, with the same store;
 - a loop that sells an article during an import loses nothing of its stock;
 - an export with the feed of changes from its cursor is a copy of a store that is written to;
-- two imports of the same new records at once end, with each record once.
+- two imports of the same new records at once end, with each record once;
+- a line without an end, a file that expands without one, invalid UTF-8 and NUL are clear errors, for which the host needs
+  little memory.
 
-    proof.py --program FILE --plugin FILE --records 100000 --kills 5 DATABASE DATABASE DATABASE
+    proof.py --program FILE --plugin FILE --records 100000 --kills 5 --megabytes 2048 DATABASE DATABASE DATABASE
 
-The databases are three addresses for the host, of databases that are empty.
+The databases are three addresses for the host, of databases that are empty; those of SQLite are in three folders.
 """
 
 import argparse
@@ -28,6 +30,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from urllib.parse import quote, urlsplit
 
 ROOT = "/api/index.php/v1/shop"
@@ -37,6 +40,9 @@ CSV = "text/csv"
 
 FIELDS = ["sku", "product_name", "price", "quantity", "enabled", "category.path",
           "manufacturer.manufacturer_name", "upc"]
+
+# How much more memory a host may take for a file.
+MEMORY = 64 * 1024 * 1024
 
 # What is wrong with a line: a member, and a value that it must not have.
 FAULTS = [
@@ -275,8 +281,6 @@ def sold_and_copied(host, count):
     for other in known[:count] + [sku]:
         writer.writerow([other, f"{chance.randrange(1000)}.5"])
     file = (CSV, rows.getvalue().encode())
-    cursor, records = host.export("products")
-    copy = {record["shop_product_id"]: record for record in records}
     sold, ended, slowest = [0], threading.Event(), [0.0]
 
     def sell():
@@ -289,11 +293,20 @@ def sold_and_copied(host, count):
             check(status == 201, "an order is taken during an import", f"{status} {text[:500]}")
             sold[0] += 1
 
+    summaries = []
+    importing = threading.Thread(
+        target=lambda: summaries.append(host.report(file, "type=products&report=faults")[1]))
     selling = threading.Thread(target=sell)
     selling.start()
-    _, summary = host.report(file, "type=products&report=faults")
+    importing.start()
+    # While both are going on.
+    time.sleep(0.1)
+    cursor, records = host.export("products")
+    copy = {record["shop_product_id"]: record for record in records}
+    importing.join()
     ended.set()
     selling.join()
+    summary = summaries[0]
     check(summary["failed"] == 0, "all prices are imported", summary)
     _, text = host.must(200, "GET", f"/products/{article}")
     left = json.loads(text)["data"]["attributes"]["quantity"]
@@ -345,12 +358,79 @@ def at_once(host, count):
     check(len(skus) == count - failed, "each record is there once", len(skus))
 
 
+def endures(host, megabytes):
+    """Sends what no table is, and looks at the answers and at the memory of the host."""
+    head, block = b"sku,product_name\nE-1,Before\n", bytes([65]) * 2**20
+
+    def endless(beginning):
+        yield beginning
+        for _ in range(megabytes):
+            yield block
+
+    def bomb():
+        packer = zlib.compressobj(9, wbits=31)
+        yield packer.compress(head) + packer.flush(zlib.Z_SYNC_FLUSH)
+        for _ in range(2 * megabytes):
+            yield packer.compress(block)
+        yield packer.flush()
+
+    too_long = ["is longer than", "body_too_large", "the body is too large"]
+    for name, media_type, pieces, encoding, expected in [
+        ("a header", CSV, endless(b""), "identity", ["Line 1: the header is longer than"]),
+        ("a line", CSV, endless(head), "identity", too_long),
+        ("a quote", CSV, endless(head + b'E-2,"'), "identity", too_long),
+        ("a line of JSON", NDJSON, endless(b'{"sku": "'), "identity", too_long),
+        ("a gzip bomb", CSV, bomb(), "gzip", too_long),
+        ("invalid UTF-8", CSV, iter([head + b"E-3,\xff\n"]), "identity", ["Line 3", "is not UTF-8"]),
+        ("NUL", CSV, iter([head + b"E-4,a\0b\n"]), "identity", ["must not contain a NUL character"]),
+    ]:
+        before = memory(host, "VmRSS")
+        text = sent_in_pieces(host, media_type, pieces, encoding)
+        check(any(one in text for one in expected), f"{name} that is wrong is a clear error", text[-500:])
+        grown = memory(host, "VmHWM") - before
+        check(grown <= MEMORY, f"{name} takes little memory", grown)
+    _, records = host.export("products", "filter[sku_exact]=E-1")
+    check(len(records) == 1, "the lines before are there")
+
+
+def sent_in_pieces(host, media_type, pieces, encoding):
+    """Sends a file until the host answers, and returns the answer."""
+    connection = http.client.HTTPConnection(host.address, timeout=600)
+    connection.putrequest("POST", f"{ROOT}/imports?type=products")
+    for name, value in [("Authorization", f"Bearer {host.token}"), ("Accept", NDJSON), ("Content-Type", media_type),
+                        ("Content-Encoding", encoding), ("Transfer-Encoding", "chunked")]:
+        connection.putheader(name, value)
+    connection.endheaders()
+    try:
+        for piece in filter(None, pieces):
+            connection.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        connection.send(b"0\r\n\r\n")
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
+def memory(host, name):
+    """How many bytes a host takes now (VmRSS), or has taken at most since it was last asked for that."""
+    folder = f"/proc/{host.process.pid}"
+    if not os.path.exists(f"{folder}/clear_refs"):
+        return 0
+    with open(f"{folder}/status") as status:
+        found = re.search(rf"{name}:\s+(\d+) kB", status.read())
+    with open(f"{folder}/clear_refs", "w") as clear:
+        clear.write("5")
+    return int(found.group(1)) * 1024
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--megabytes", type=int, default=2048)
     parser.add_argument("databases", nargs=3)
     given = parser.parse_args()
     hosts = []
@@ -367,6 +447,7 @@ def main():
             (f"{given.kills} kills", lambda: killed(third, files, first.content(), given.kills)),
             ("sales and a copy meanwhile", lambda: sold_and_copied(first, given.records)),
             ("two at once", lambda: at_once(first, max(given.records // 10, 1000))),
+            ("what is no table", lambda: endures(second, given.megabytes)),
         ]
         for name, step in steps:
             started = time.monotonic()

@@ -1,5 +1,10 @@
 //! The commands that import and export files: what they print, and that they write as requests do.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::support::process::{ENTRIES, Place};
 
 const FILE: &str = "sku,product_name,price\nA-1,Lamp,19.99\nA-2,Bulb,\"1,5\"\nA-1,Lamp,18\n";
@@ -49,4 +54,23 @@ async fn a_file_is_imported_with_its_faults_and_exported_again() {
     let trail = place.database.texts_at(&place.site_url(), ENTRIES).await.join("\n");
     assert!(trail.contains("import records"), "{trail}");
     assert!(!trail.contains("export"), "{trail}");
+}
+
+#[tokio::test]
+async fn a_file_may_be_compressed_have_another_key_and_be_above_the_limit_of_requests() {
+    let place = Place::of_the_store();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    for number in 0..2_000 {
+        writeln!(packed, "{{\"sku\": \"G-{number}\", \"product_name\": \"Lamp\"}}").unwrap();
+    }
+    std::fs::write(place.path("lamps.ndjson.gz"), packed.finish().unwrap()).unwrap();
+    let import = place.call("import lamps.ndjson.gz --type products --mode create");
+    let finished = import.env("HOST_IMPORT_LIMIT", "100").finish().await;
+    let counts = "2000 read: 2000 created, 0 updated, 0 unchanged, 0 failed\n";
+    assert_eq!(finished.succeeds(), counts);
+    let names = place.run("export products --format csv --columns names").await;
+    assert!(names.lines().next().unwrap().contains(",category.path,"), "{names}");
+    std::fs::write(place.path("prices.csv"), "id,price\n1,5\n").unwrap();
+    let changed = place.run("import prices.csv --type products --key id --mode update").await;
+    assert_eq!(changed, "1 read: 0 created, 1 updated, 0 unchanged, 0 failed\n");
 }

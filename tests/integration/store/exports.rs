@@ -12,6 +12,9 @@ use crate::support::mirror::Mirror;
 async fn csv(shop: &Shop, path: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let answer = shop.get(path).header("accept", "text/csv").send().await.expect(200);
     assert_eq!(answer.header("content-type"), "text/csv; charset=utf-8");
+    let attachment = answer.header("content-disposition");
+    assert!(attachment.starts_with("attachment; filename=\"") && attachment.ends_with(".csv\""));
+    assert!(!answer.header("export-cursor").is_empty());
     let mut reader = csv::Reader::from_reader(&answer.body[..]);
     let cells = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
     let head = cells(reader.headers().unwrap());
