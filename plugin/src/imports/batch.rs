@@ -8,7 +8,7 @@ use super::names::{Names, Resolved, text_of};
 use super::parts::PresentParts;
 use super::reader::Line;
 use super::report::{Became, Outcome};
-use super::undone::{Made, Undone, content_of};
+use super::undone::{Compared, Made, Undone, content_of};
 use crate::error::{Error, Fault, FaultKind, Source};
 use crate::model::question::Check;
 use crate::model::record::Record;
@@ -46,15 +46,6 @@ struct Known {
     shown: String,
     /// In the form in which it is compared.
     compared: Compared,
-}
-
-/// What a record is compared by.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Compared {
-    /// Its primary key, also where the unique text is empty.
-    Id(i64),
-    /// The unique text.
-    Text(String),
 }
 
 /// Lines that are written together.

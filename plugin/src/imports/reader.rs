@@ -151,8 +151,10 @@ impl Reader {
     }
 
     async fn read_header(&mut self, header: Header) -> Result<(), Error> {
-        while !self.bytes.contains(&b'\n') && self.bytes.len() <= MAX_LINE && self.fill().await? {}
-        let first = self.bytes[self.at..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        while !self.bytes.iter().any(is_end) && self.bytes.len() <= MAX_LINE && self.fill().await? {
+        }
+        let first = self.bytes[self.at..].split(is_end).next().unwrap_or_default();
         if first.len() > MAX_LINE {
             return Err(invalid(format!("Line 1: the header is longer than {MAX_LINE} bytes.")));
         }
@@ -265,6 +267,9 @@ impl Reader {
                 return Ok(None);
             }
         }
+        // The library passes over a byte order mark before the header, if it sees the whole of it.
+        let is_header = self.table.as_ref().is_some_and(|table| table.header.width() == 0);
+        while is_header && self.bytes.len() - self.at < BOM.len() && self.fill().await? {}
         let number = self.lines + 1;
         let (mut quotes, mut length, mut cells) = (0, 0, 0);
         let (mut is_too_long, mut has_too_many_cells) = (false, false);

@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::batch::Compared;
 use super::reader::Line;
 use crate::error::Error;
 use crate::model::record::Record;
@@ -14,6 +13,15 @@ use crate::service::taken::{Taken, digest, digest_of};
 
 /// Of how many records it is remembered, which takes about 20 MB.
 const REMEMBERED: usize = 900_000;
+
+/// What a record is compared by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Compared {
+    /// Its primary key, also where the unique text is empty.
+    Id(i64),
+    /// The unique text.
+    Text(String),
+}
 
 /// What a dry run has written and undone: digests, because there may be many.
 #[derive(Debug, Default)]

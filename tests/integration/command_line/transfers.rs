@@ -69,7 +69,7 @@ async fn a_file_may_be_compressed_have_another_key_and_be_above_the_limit_of_req
     let counts = "2000 read: 2000 created, 0 updated, 0 unchanged, 0 failed\n";
     assert_eq!(finished.succeeds(), counts);
     let names = place.run("export products --format csv --columns names").await;
-    assert!(names.lines().next().unwrap().contains(",category.path,"), "{names}");
+    assert!(names.lines().next().unwrap().ends_with(",category.path"));
     std::fs::write(place.path("prices.csv"), "id,price\n1,5\n").unwrap();
     let changed = place.run("import prices.csv --type products --key id --mode update").await;
     assert_eq!(changed, "1 read: 0 created, 1 updated, 0 unchanged, 0 failed\n");

@@ -458,6 +458,9 @@ async fn a_record_without_its_key_or_beyond_a_limit_is_its_own_fault() {
     let file = "shop_product_id,price\n1,2\n";
     let (_, last) = import(&shop, "type=products&key=shop_product_id", CSV, file).await;
     assert_eq!(counts(&last), [0, 1, 0, 0]);
+    let file = format!("sku,product_name\r{}", "S,Lines that end with CR alone\r".repeat(40_000));
+    let (_, last) = import(&shop, "type=products&report=faults", CSV, &file).await;
+    assert_eq!(counts(&last), [1, 0, 39_999, 0]);
     let cells = ",".repeat(1_001);
     let long = "x".repeat(1_100_000);
     let file = format!("sku,product_name\nC,C\nD{cells}\nE,{long}\nF,F\n");
