@@ -267,9 +267,10 @@ impl Reader {
                 return Ok(None);
             }
         }
-        // The library passes over a byte order mark before the header, if it sees the whole of it.
+        // The library passes over a byte order mark before the header if it sees the whole of it, and takes nothing
+        // behind it for the end of the file.
         let is_header = self.table.as_ref().is_some_and(|table| table.header.width() == 0);
-        while is_header && self.bytes.len() - self.at < BOM.len() && self.fill().await? {}
+        while is_header && self.bytes.len() - self.at <= BOM.len() && self.fill().await? {}
         let number = self.lines + 1;
         let (mut quotes, mut length, mut cells) = (0, 0, 0);
         let (mut is_too_long, mut has_too_many_cells) = (false, false);
