@@ -38,6 +38,8 @@ const SLICE: Duration = Duration::from_millis(150);
 const AHEAD: usize = 16;
 /// How long more lines are waited for before those that are there are written.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often a report shows that the import goes on while it has nothing else: by this a bar grows.
+const SIGN: Duration = Duration::from_millis(100);
 /// After how many such pauses the mark in the record of the import is renewed.
 const PAUSES: u32 = 15;
 /// How often a line is tried again because somebody else may have created its record meanwhile.
@@ -160,7 +162,7 @@ impl Runner {
                 return End::Stopped;
             }
             // A report of faults alone may have nothing for long.
-            if told.elapsed() >= PAUSE {
+            if told.elapsed() >= SIGN {
                 self.report.sign_of_life();
                 told = Instant::now();
             }
