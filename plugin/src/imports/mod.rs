@@ -178,10 +178,11 @@ async fn after(
     let left = progress::find(earlier, call).await?;
     let left = left.filter(|left| left.record_type == import.resource.kind);
     let left = left.ok_or_else(|| unknown(earlier, import))?;
-    let changed = |detail| Fault::at_header(FaultKind::FileChanged, "Import-Of", detail).into();
+    let changed = |detail: String| -> Error {
+        Fault::at_header(FaultKind::FileChanged, "Import-Of", detail).into()
+    };
     if let Some(name) = progress::differs(&left, import) {
-        let detail = format!("{name} must be that of import {earlier}.");
-        return Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail).into());
+        return Err(changed(format!("Import {earlier} has another {name}.")));
     }
     let committed = left.progress.counts.committed_lines;
     if u64::try_from(committed).ok().and_then(|lines| lines.checked_add(1))

@@ -138,17 +138,12 @@ async fn only_what_goes_on_with_an_import_ends_it() {
         (&token, "type=zones&mode=create", fixed, "400 invalid_table"),
         (&token, "type=coupons", fixed, "409 file_changed header Import-Of"),
         (&token, "type=coupons&from_line=3", other, "409 file_changed header Import-Of"),
-        (
-            &token,
-            "type=coupons&from_line=3&dry_run=1",
-            fixed,
-            "400 invalid_parameter parameter dry_run",
-        ),
+        (&token, "type=coupons&from_line=3&dry_run=1", fixed, "409 file_changed header Import-Of"),
         (
             &token,
             "type=coupons&from_line=3&mode=create",
             fixed,
-            "400 invalid_parameter parameter mode",
+            "409 file_changed header Import-Of",
         ),
     ] {
         assert_eq!(go_on(token, query, file).await.errors(), [error], "{query}");
