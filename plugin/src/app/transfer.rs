@@ -123,7 +123,6 @@ pub(super) async fn import(
     let response = (asking.handle)(request.headers(headers).stream(body).build()).await;
     let mut lines = Lines::of(accepted(response)?);
     let (mut output, mut read, mut failed) = (CommandOutput::new(), 0, 0);
-    let mut has_ended = false;
     while let Some(line) = lines.next().await? {
         let line: Value = serde_json::from_str(&line)?;
         let Some(summary) = line.get("summary") else {
@@ -140,7 +139,6 @@ pub(super) async fn import(
             }
             continue;
         };
-        has_ended = true;
         progress.report("lines", read, read);
         let count = |name: &str| summary[name].as_u64().unwrap_or_default();
         let counts = ["created", "updated", "unchanged", "failed"];
@@ -151,13 +149,13 @@ pub(super) async fn import(
             let committed = count("committed_lines");
             return Ok(output.failure(format!("interrupted after line {committed}: {detail}")));
         }
+        return Ok(match failed {
+            0 => output,
+            1 => output.failure("a line has failed"),
+            failed => output.failure(format!("{failed} lines have failed")),
+        });
     }
-    match failed {
-        _ if !has_ended => Ok(output.failure("the import broke off: import the file again")),
-        0 => Ok(output),
-        1 => Ok(output.failure("a line has failed")),
-        failed => Ok(output.failure(format!("{failed} lines have failed"))),
-    }
+    Ok(output.failure("the import broke off: import the file again"))
 }
 
 /// Exports a type.

@@ -104,6 +104,7 @@ impl<'i> Batch<'i> {
             alone,
         };
         batch.find(write).await?;
+        write.taken = import.dry_run.then(|| undone.taken());
         if !alone {
             let checks = batch.checks(write)?;
             let new = batch.lines.len().saturating_sub(batch.found.len());
@@ -321,7 +322,11 @@ impl<'i> Batch<'i> {
         draft.faults.extend(faults);
         self.judge_users(&mut draft);
         let after = draft.as_record();
-        match write.validate(&mut draft, &after).await {
+        // Its own values are among those that are taken.
+        let taken = write.taken.take();
+        let checked = write.validate(&mut draft, &after).await;
+        write.taken = taken;
+        match checked {
             Ok(()) => Ok(Ok((Became::Updated, None))),
             Err(Error::Faults(faults)) => Ok(Err(faults)),
             Err(error) => Err(error),
@@ -362,8 +367,7 @@ impl<'i> Batch<'i> {
         if own.is_none() && uniques.is_empty() {
             return Ok(made);
         }
-        let created = written().filter(|(_, of)| of.result == Became::Created);
-        let created: HashSet<i64> = created.filter_map(|(_, of)| of.id).collect();
+        let created = created(outcomes);
         let keys: Vec<i64> = written().filter_map(|(_, of)| of.id).collect();
         for (key, record) in write.records(resource, keys).await? {
             let owner = if created.contains(&key) { 0 } else { key };
@@ -410,9 +414,7 @@ impl<'i> Batch<'i> {
             return Ok(Self::judged(draft, Became::Created, None));
         }
         write.transaction.begin_part(self.alone).await?;
-        write.taken = self.import.dry_run.then(|| self.undone.taken());
         let inserted = crud::insert(self.service, &mut draft, write).await;
-        write.taken = None;
         match settled(inserted, write).await? {
             Ok(id) => {
                 if let Some(key) = key {
@@ -452,9 +454,7 @@ impl<'i> Batch<'i> {
             return Ok(Ok((Became::Unchanged, Some(id))));
         }
         write.transaction.begin_part(self.alone).await?;
-        write.taken = self.import.dry_run.then(|| self.undone.taken());
         let changed = crud::change(self.service, &mut draft, &before, write).await;
-        write.taken = None;
         match settled(changed, write).await? {
             Ok(()) => {
                 // A later line finds it as this one leaves it.
@@ -482,6 +482,12 @@ impl<'i> Batch<'i> {
             draft.no_such_user(field, id);
         }
     }
+}
+
+/// The keys of the records that lines have created.
+pub(super) fn created(outcomes: &[Outcome]) -> HashSet<i64> {
+    let created = outcomes.iter().filter(|of| of.result == Became::Created);
+    created.filter_map(|of| of.id).collect()
 }
 
 /// The result of a write, whose faults are undone alone.

@@ -13,7 +13,7 @@ use sha2::Digest;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout_at;
 
-use super::batch::{Batch, add_versions};
+use super::batch::{Batch, add_versions, created};
 use super::document::document;
 use super::progress::{Counts, DONE, INTERRUPTED, KIND, Progress};
 use super::reader::{Line, Reader};
@@ -249,8 +249,7 @@ impl Runner {
         if dry_run {
             undone = batch.made(&outcomes, &mut write).await?;
             drop(write);
-            let created = outcomes.iter().filter(|of| of.result == Became::Created);
-            let created: HashSet<i64> = created.filter_map(|of| of.id).collect();
+            let created = created(&outcomes);
             for outcome in &mut outcomes {
                 // Somebody else will get the key of a record that is undone.
                 outcome.id = outcome.id.filter(|id| !created.contains(id));

@@ -8,7 +8,7 @@ use super::reader::Line;
 use crate::error::Error;
 use crate::model::record::Record;
 use crate::model::resource::{Resource, Unique};
-use crate::model::value::{Value, fold};
+use crate::model::value::fold;
 use crate::service::taken::{Taken, digest, digest_of};
 
 /// Of how many records it is remembered, which takes about 20 MB.
@@ -99,9 +99,9 @@ impl Made {
         unique: &Unique,
         (resource, owner): (&Resource, i64),
     ) -> Result<(), Error> {
-        let values = unique.fields.iter().map(|name| Ok(record.value(name)?.clone()));
-        let values = values.collect::<Result<Vec<Value>, Error>>()?;
-        self.taken.extend(digest_of(resource, unique, &values).map(|digest| (digest, owner)));
+        let values = record.unique(unique)?;
+        let digest = values.map(|values| digest_of(resource, unique, &values));
+        self.taken.extend(digest.map(|digest| (digest, owner)));
         Ok(())
     }
 

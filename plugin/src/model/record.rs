@@ -1,7 +1,7 @@
 //! Records: their values, read by handle or by name. Independent of storage.
 
 use super::field::{Handle, Typed};
-use super::resource::Resource;
+use super::resource::{Resource, Unique};
 use super::value::{Cell, Value};
 use crate::error::Error;
 
@@ -60,6 +60,18 @@ impl Record {
     pub fn value(&self, name: &str) -> Result<&Value, Error> {
         let value = self.resource.position(name).and_then(|position| self.values.get(position));
         value.ok_or_else(|| self.resource.lacks(name))
+    }
+
+    /// The values of a unique group of fields; `None` where any number of records may have them.
+    ///
+    /// # Errors
+    /// When the record does not have all fields.
+    pub fn unique(&self, unique: &Unique) -> Result<Option<Vec<Value>>, Error> {
+        let values = unique.fields.iter().map(|name| Ok(self.value(name)?.clone()));
+        let values = values.collect::<Result<Vec<Value>, Error>>()?;
+        let is_unset = values.contains(&Value::Null);
+        let is_empty = unique.unless_empty && values.iter().all(Value::is_empty);
+        Ok(Some(values).filter(|_| !is_unset && !is_empty))
     }
 
     /// The value of a field; `None` where it is unset.

@@ -23,22 +23,18 @@ impl Taken {
     /// Whether a check passes as far as it is about these values.
     pub fn passes(&self, check: &Check) -> bool {
         let Check::Free { resource, unique, values, except } = check else { return true };
-        let owner = digest_of(resource, unique, values).and_then(|digest| self.0.get(&digest));
+        let owner = self.0.get(&digest_of(resource, unique, values));
         owner.is_none_or(|owner| *owner != 0 && owner == except)
     }
 }
 
-/// The digest of the values of a unique group; `None` for those that any number of records may have.
-pub fn digest_of(resource: &Resource, unique: &Unique, values: &[Value]) -> Option<u64> {
-    let is_empty = unique.unless_empty && values.iter().all(Value::is_empty);
-    if is_empty || values.contains(&Value::Null) {
-        return None;
-    }
+/// The digest of the values of a unique group.
+pub fn digest_of(resource: &Resource, unique: &Unique, values: &[Value]) -> u64 {
     let compared = values.iter().map(|value| match value {
         Value::Text(text) if unique.any_case => Value::Text(fold(text)),
         value => value.clone(),
     });
-    Some(digest(&(resource.kind, unique.fields, compared.collect::<Vec<_>>())))
+    digest(&(resource.kind, unique.fields, compared.collect::<Vec<_>>()))
 }
 
 /// A digest that holds while the program runs.

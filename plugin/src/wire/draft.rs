@@ -209,11 +209,7 @@ impl Draft {
         }
         for unique in self.resource.unique {
             let changed = unique.fields.iter().any(|name| given(name));
-            let values = unique.fields.iter().map(|name| Ok(after.value(name)?.clone()));
-            let values = values.collect::<Result<Vec<Value>, Error>>()?;
-            let known = !values.contains(&Value::Null);
-            let empty = unique.unless_empty && values.iter().all(Value::is_empty);
-            if changed && known && !empty {
+            if changed && let Some(values) = after.unique(unique)? {
                 let (resource, except) = (self.resource, after.key());
                 checks.push(Check::Free { resource, unique, values, except });
             }

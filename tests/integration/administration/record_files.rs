@@ -194,9 +194,8 @@ async fn a_file_is_for_whom_the_list_is_for() {
 #[tokio::test]
 async fn a_cell_that_a_spreadsheet_would_compute_is_made_harmless() {
     let shop = Shop::open().await;
-    let formula = "=HYPERLINK(\"http://evil.example\",\"a\"),\nb";
-    let formula = formula.replace('\n', " ");
-    for (name, sku) in [(formula.as_str(), "@1"), ("-1+1", "+49"), ("Lamp", "a=1")] {
+    let formula = "=HYPERLINK(\"http://evil.example\",\"a\"), b";
+    for (name, sku) in [(formula, "@1"), ("-1+1", "+49"), ("Lamp", "a=1")] {
         shop.create("/products", json!({"product_name": name, "sku": sku})).await;
     }
     let mut ann = Visitor::signed_in(&shop, "administrator").await;

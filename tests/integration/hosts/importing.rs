@@ -75,14 +75,9 @@ async fn the_same_import_is_taken_over_while_it_is_going_on() {
     let half = file.find("K-2950,").unwrap();
     let query = "type=products&mode=create&report=faults";
     let mut connection = served.connect().await;
-    let head = format!(
-        "POST {ROOT}/imports?{query} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-         authorization: Bearer {token}\r\naccept: {NDJSON}\r\ncontent-type: text/csv\r\n\
-         idempotency-key: night\r\ncontent-length: {}\r\n\r\n{}",
-        file.len(),
-        &file[..half],
-    );
-    connection.write_all(head.as_bytes()).await.unwrap();
+    let own = format!("idempotency-key: night\r\ncontent-length: {}", file.len());
+    let begin = head(&token, query, &own) + &file[..half];
+    connection.write_all(begin.as_bytes()).await.unwrap();
     // Some of it is written.
     let committed = async || {
         let latest = served.get(&format!("{ROOT}/imports?page[limit]=1"), &token);
@@ -204,13 +199,9 @@ async fn a_client_may_send_a_line_now_and_then_and_a_pause_leaves_what_was_commi
     let (mut reading, mut writing) = connection.split();
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
     let sending = async {
-        let head = format!(
-            "POST {ROOT}/imports?type=products HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-             authorization: Bearer {token}\r\naccept: {NDJSON}\r\ncontent-type: text/csv\r\n\
-             transfer-encoding: chunked\r\n\r\n"
-        );
-        let head = head + &chunk("sku,product_name\n");
-        writing.write_all(head.as_bytes()).await.unwrap();
+        let head = head(&token, "type=products", "transfer-encoding: chunked");
+        let begin = head + &chunk("sku,product_name\n");
+        writing.write_all(begin.as_bytes()).await.unwrap();
         for number in 0..LINES {
             tokio::time::sleep(Duration::from_millis(500)).await;
             let line = chunk(&format!("T-{number},Product {number}\n"));
@@ -257,6 +248,14 @@ fn import(
     let ask = served.bare("POST", &path).bearer_auth(token).header("accept", NDJSON);
     let ask = ask.header("content-type", "text/csv").body(file.to_owned());
     headers.iter().fold(ask, |ask, (name, value)| ask.header(*name, value))
+}
+
+/// The head of a request for a file that is sent by hand.
+fn head(token: &str, query: &str, own: &str) -> String {
+    format!(
+        "POST {ROOT}/imports?{query} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         authorization: Bearer {token}\r\naccept: {NDJSON}\r\ncontent-type: text/csv\r\n{own}\r\n\r\n"
+    )
 }
 
 /// The request of a client that does not know how far it has come.
