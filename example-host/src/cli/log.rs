@@ -1,7 +1,7 @@
 //! The log of the program: which lines are written, and how. The filter can be changed while the program
 //! runs.
 
-use std::io::{ErrorKind, IsTerminal};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use tracing_subscriber::Registry;
@@ -37,9 +37,7 @@ impl Log {
             Source { file: settings.log_filter_file.clone(), otherwise: settings.log.clone() };
         let (layer, filter) = reload::Layer::new(source.read()?);
         let registry = tracing_subscriber::registry().with(layer);
-        let lines = tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal());
+        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
         match settings.log_format {
             LogFormat::Text => registry.with(lines).try_init()?,
             LogFormat::Json => {

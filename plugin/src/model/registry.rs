@@ -1,6 +1,8 @@
 //! All resources of a store, as a value that is passed to any code that looks up a resource by its
 //! kind.
 
+use std::collections::HashMap;
+
 use super::field::Field;
 use super::record::Record;
 use super::resource::Resource;
@@ -11,18 +13,42 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct Registry(pub &'static [&'static Resource]);
 
-/// A field through which the records of a resource refer to a record.
-#[derive(Clone, Debug)]
+/// What refers to the records of each type and prevents their deletion, found out once.
+#[derive(Debug)]
+pub struct References(HashMap<&'static str, Vec<Reference>>);
+
+/// A field through which the records of a resource refer to those of another.
+#[derive(Debug)]
 pub struct Reference {
     /// The referring resource.
     pub resource: &'static Resource,
     /// The referring field.
     pub field: &'static Field,
-    /// The value that the field contains.
-    pub value: Value,
+    /// The column whose value the field contains; `None` for the key.
+    code: Option<&'static str>,
     /// The column of the record that must not change while the reference exists, if it is not the
     /// key, which never changes.
     pub relies_on: Option<&'static str>,
+}
+
+impl References {
+    /// What refers to the records of a resource.
+    pub fn to(&self, resource: &Resource) -> &[Reference] {
+        self.0.get(resource.kind).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Reference {
+    /// The value by which others refer to this record.
+    ///
+    /// # Errors
+    /// When the record lacks it.
+    pub fn value(&self, record: &Record) -> Result<Value, Error> {
+        match self.code {
+            Some(column) => record.value(column).cloned(),
+            None => Ok(Value::Int(record.key())),
+        }
+    }
 }
 
 /// A table of records.
@@ -93,34 +119,27 @@ impl Registry {
         kinds.filter_map(move |kind| Some(self.find(kind)?.table))
     }
 
-    /// The fields of all resources that refer to a record and prevent its deletion.
-    ///
-    /// # Errors
-    /// When the record lacks the field that others refer to.
-    pub fn referring_to(self, record: &Record) -> Result<Vec<Reference>, Error> {
-        let kind = record.resource().kind;
-        let mut referring: Vec<Reference> = Vec::new();
+    /// What refers to the records of each resource.
+    pub fn references(self) -> References {
+        let mut references: HashMap<&str, Vec<Reference>> = HashMap::new();
         for resource in self.iter() {
             let refers = |field: &&Field| !field.owned && !field.snapshot && field.joined.is_none();
             for field in resource.fields().filter(refers) {
-                let (value, relies_on) = match field.kind {
-                    Kind::Key(target) if target == kind => {
-                        (Value::Int(record.key()), field.within.map(|[_, theirs]| theirs))
-                    }
-                    Kind::Code { of, field, .. } if of == kind => {
-                        (record.value(field)?.clone(), Some(field))
-                    }
+                let (kind, code, relies_on) = match field.kind {
+                    Kind::Key(kind) => (kind, None, field.within.map(|[_, theirs]| theirs)),
+                    Kind::Code { of, field, .. } => (of, Some(field), Some(field)),
                     _ => continue,
                 };
+                let referring = references.entry(kind).or_default();
                 // Resources that share a table would count the same rows.
                 let counted = |known: &Reference| {
                     (known.resource.table, known.field.name) == (resource.table, field.name)
                 };
                 if !referring.iter().any(counted) {
-                    referring.push(Reference { resource, field, value, relies_on });
+                    referring.push(Reference { resource, field, code, relies_on });
                 }
             }
         }
-        Ok(referring)
+        References(references)
     }
 }

@@ -14,7 +14,7 @@ use super::outbox::{self, Sender};
 use super::settings::ParameterCache;
 use crate::changes::Feed;
 use crate::error::{Error, Fault, FaultKind};
-use crate::model::registry::Registry;
+use crate::model::registry::{References, Registry};
 use crate::model::resource::Resource;
 use crate::reports::Daily;
 use crate::store::{Store, Usage};
@@ -73,6 +73,8 @@ pub struct Shop {
     pub sender: Sender,
     /// The resources.
     pub registry: Registry,
+    /// What refers to their records.
+    pub references: References,
     /// The keys of the writes in progress.
     pub keys: KeyQueue,
     /// The feed of changes.
@@ -111,6 +113,7 @@ impl Shop {
             root,
             host,
             registry,
+            references: registry.references(),
             keys: KeyQueue::default(),
             answers: Answers::default(),
             exports: Arc::new(Semaphore::new(EXPORTS)),

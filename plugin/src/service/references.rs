@@ -12,8 +12,8 @@ pub(super) async fn refuse_if_referenced(
     record: &Record,
     write: &mut Write<'_>,
 ) -> Result<(), Error> {
-    let referring = write.call.shop.registry.referring_to(record)?;
-    let Some(by) = referred_to_by(&referring, write).await? else { return Ok(()) };
+    let referring = write.call.shop.references.to(record.resource());
+    let Some(by) = referred_to_by(referring, record, write).await? else { return Ok(()) };
     let singular = record.resource().singular;
     let detail = format!("This {singular} cannot be deleted: {by} to it.");
     write.refuse(Fault::new(FaultKind::Referenced, detail)).await
@@ -26,12 +26,12 @@ pub(super) async fn refuse_change_of_referenced_values(
     after: &Record,
     write: &mut Write<'_>,
 ) -> Result<(), Error> {
-    for reference in write.call.shop.registry.referring_to(before)? {
+    for reference in write.call.shop.references.to(before.resource()) {
         let Some(column) = reference.relies_on else { continue };
         if before.value(column)? == after.value(column)? {
             continue;
         }
-        if let Some(by) = referred_to_by(&[reference], write).await? {
+        if let Some(by) = referred_to_by(std::slice::from_ref(reference), before, write).await? {
             let singular = before.resource().singular;
             let detail = format!("{column} cannot be changed: {by} to this {singular}.");
             draft.fault_at(FaultKind::Referenced, column, detail);
@@ -44,12 +44,16 @@ pub(super) async fn refuse_change_of_referenced_values(
 /// if there are none.
 async fn referred_to_by(
     referring: &[Reference],
+    record: &Record,
     write: &mut Write<'_>,
 ) -> Result<Option<String>, Error> {
     if referring.is_empty() {
         return Ok(None);
     }
-    let columns = referring.iter().map(|by| (by.resource.table, by.field.name, &by.value));
+    let columns = referring
+        .iter()
+        .map(|by| Ok((by.resource.table, by.field.name, by.value(record)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
     let statement = sql::count_references(columns, write.transaction.dialect());
     let counts = write.transaction.numbers(statement).await?;
     if counts.len() != referring.len() {

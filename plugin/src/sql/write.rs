@@ -293,19 +293,16 @@ pub fn checks(checks: &[&Check], dialect: &Dialect) -> Statement {
 
 /// Counts the records that refer to one: one row with a number for each referring column, which is
 /// given by its table, its name and the value that it contains.
-pub fn count_references<'a>(
-    referring: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
-    dialect: &Dialect,
-) -> Statement {
+pub fn count_references(referring: Vec<(&str, &str, Value)>, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT ");
-    sql.list(referring, |sql, (table, column, value)| {
+    sql.list(referring.into_iter(), |sql, (table, column, value)| {
         sql.push("(SELECT count(*) FROM ");
         sql.push(table);
         sql.push(" WHERE ");
         sql.push(column);
         sql.push(" = ");
-        sql.bind(value.clone());
+        sql.bind(value);
         sql.push(")");
     });
     sql.finish()

@@ -86,6 +86,14 @@ pub(super) trait Driver: Run<Arguments: IntoArguments<Self>> {
 
     // Statements and their results.
 
+    /// Begins, commits or rolls back a transaction. Some engines do not accept this in a prepared statement.
+    fn delimit<'c>(
+        connection: &'c mut Self::Connection,
+        text: &'static str,
+    ) -> BoxFuture<'c, Result<(), sqlx::Error>> {
+        Self::execute_batch(connection, text)
+    }
+
     /// The text with the engine's own placeholders.
     fn placeholders(text: String) -> String {
         text

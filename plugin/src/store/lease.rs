@@ -132,7 +132,7 @@ impl<D: Driver> Drop for Lease<D> {
                                 return false;
                             }
                         }
-                        !open || D::execute_batch(connection, rollback).await.is_ok()
+                        !open || D::delimit(connection, rollback).await.is_ok()
                     };
                     let is_undone = tokio::time::timeout(ANSWER, undone).await.unwrap_or(false);
                     if !is_undone {

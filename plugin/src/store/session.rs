@@ -24,6 +24,8 @@ pub(super) trait Session: Send {
     /// Repairs the database after a failure of its own.
     fn remedy(&self, error: &sqlx::Error) -> Option<&'static str>;
 
+    /// Begins, commits or rolls back a transaction.
+    fn delimit(&mut self, text: &'static str) -> Answer<'_, ()>;
     /// Runs statements without values.
     fn execute_batch(&mut self, text: SqlStr) -> Answer<'_, ()>;
     /// Makes the engine collect statistics about these tables, for its planner.
@@ -60,6 +62,10 @@ impl<D: Driver> Session for Lease<D> {
 
     fn remedy(&self, error: &sqlx::Error) -> Option<&'static str> {
         D::remedy(error)
+    }
+
+    fn delimit(&mut self, text: &'static str) -> Answer<'_, ()> {
+        Box::pin(self.ask(move |connection| D::delimit(connection, text)))
     }
 
     fn execute_batch(&mut self, text: SqlStr) -> Answer<'_, ()> {

@@ -131,6 +131,14 @@ impl Driver for Sqlite {
         Self::execute_batch(connection, "PRAGMA optimize = 0x10012").await
     }
 
+    /// Prepared once for a connection.
+    fn delimit<'c>(
+        connection: &'c mut SqliteConnection,
+        text: &'static str,
+    ) -> BoxFuture<'c, Result<(), sqlx::Error>> {
+        Box::pin(async move { sqlx::query(text).execute(connection).await.map(drop) })
+    }
+
     fn bind(values: &mut Self::Arguments, value: Value) -> Result<(), BoxDynError> {
         match value {
             Value::Null => values.add(None::<i64>),

@@ -99,7 +99,7 @@ impl Transaction {
         // A transaction may be open even if beginning it has failed.
         session.set_open(true);
         if let Some(begin) = begin {
-            session.execute_batch(begin.into_sql_str()).await?;
+            session.delimit(begin).await?;
         }
         Ok(Self {
             session,
@@ -398,7 +398,7 @@ impl Transaction {
             Access::Write => self.dialect().commit,
             Access::Read | Access::Snapshot => "COMMIT",
         };
-        match self.session.execute_batch(commit.into_sql_str()).await {
+        match self.session.delimit(commit).await {
             Ok(()) => {
                 self.session.set_open(false);
                 if self.access == Access::Write {
