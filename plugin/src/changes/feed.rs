@@ -169,7 +169,7 @@ impl Feed {
         const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
         let mut transaction = self.store.begin_read().await?;
         let now = transaction.seconds().await?;
-        transaction.end();
+        transaction.end().await;
         forget(&self.store, (now - days * SECONDS_OF_DAY) * MICROSECONDS).await
     }
 
@@ -177,7 +177,7 @@ impl Feed {
     pub(crate) async fn clock(&self) -> Result<Clock, Error> {
         let mut transaction = self.store.begin_read().await?;
         let clock = Clock::read(&mut transaction).await?;
-        transaction.end();
+        transaction.end().await;
         Ok(clock)
     }
 
@@ -185,7 +185,7 @@ impl Feed {
     pub(crate) async fn backlog(&self) -> Result<Backlog, Error> {
         let mut transaction = self.store.begin_read().await?;
         let queued = transaction.number(places::count_queued(COUNTED)).await?;
-        transaction.end();
+        transaction.end().await;
         let behind = match queued {
             0 => 0,
             _ => now().saturating_sub(self.caught_up.load(Ordering::Relaxed)).max(0),

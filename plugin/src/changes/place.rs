@@ -33,7 +33,7 @@ async fn place_some(store: &Store, registry: Registry, until: i64) -> Result<usi
     let queued = Queued::read(&mut transaction, registry, until).await?;
     let count = queued.entries.len();
     if count == 0 {
-        transaction.end();
+        transaction.end().await;
         return Ok(0);
     }
     let existing = queued.existing(&mut transaction, registry).await?;
@@ -128,7 +128,7 @@ async fn forget_some(store: &Store, until: i64) -> Result<bool, Error> {
     let clock = Clock::lock(&mut transaction).await?;
     let until = until.min(clock.seq);
     if until <= clock.swept {
-        transaction.end();
+        transaction.end().await;
         return Ok(false);
     }
     let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);

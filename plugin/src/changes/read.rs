@@ -90,7 +90,7 @@ pub(crate) async fn read(
         },
     };
     let Reading { transaction, found, .. } = reading;
-    transaction.end();
+    transaction.end().await;
     let (kinds, named) = (asked.kinds.clone(), asked.named);
     let next = Cursor { feed: clock.feed, kinds, named, step };
     Ok(Ok(Portion { next, found, changes }))
@@ -276,7 +276,7 @@ impl Reading<'_> {
         let mut room = most_bytes;
         for resource in self.registry.followed() {
             let Some(keys) = keys.remove(resource.kind) else { continue };
-            let page = Page { most_bytes: room, ..Page::of_these(resource, keys) };
+            let page = Page { most_bytes: room, ..Page::of_these(resource, keys).shown() };
             let cells = self.transaction.page(&page).await?;
             if most_bytes != usize::MAX {
                 room = room.saturating_sub(cells.bytes());

@@ -93,7 +93,7 @@ impl Waiting {
             let heads = transaction.rows(places::heads(known.seq)).await?;
             kinds.extend(heads.into_iter().map(|head| (head.kind, head.seq)));
         }
-        transaction.end();
+        transaction.end().await;
         self.0.send_if_modified(|heads| {
             if !goes_on {
                 heads.kinds.clear();

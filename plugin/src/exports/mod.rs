@@ -88,7 +88,7 @@ impl Reading {
         if let Some(last) = grouped.as_mut().map(Grouped::complete).transpose()?.flatten() {
             self.table.row(&last)?;
         }
-        self.transaction.end();
+        self.transaction.end().await;
         self.pieces.send(self.table.take()).await;
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::wire::view::View;
 /// The document of the record of an import, with a link to what was wrong.
 pub(super) async fn document(call: &Call<'_>, id: i64) -> Result<Vec<u8>, Error> {
     let resource = progress::resource(call)?;
-    let cells = call.shop.store.page(&Page::of_one(resource, id)).await?;
+    let cells = call.shop.store.page(&Page::of_one(resource, id).shown()).await?;
     let (rows, view) = (cells.rows()?, View::of(Shape::Detail));
     let records = Records { resource, view: &view, rows: &rows, included: None };
     let document = document::single(records, &[], call.link_base(), None)?;

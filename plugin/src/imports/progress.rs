@@ -152,7 +152,7 @@ pub(super) async fn find(id: i64, call: &Call<'_>) -> Result<Option<Left>, Error
     store::retry(|| async {
         let mut transaction = call.shop.store.begin_read().await?;
         let left = read(id, resource, &mut transaction).await?;
-        transaction.end();
+        transaction.end().await;
         Ok(left)
     })
     .await

@@ -9,13 +9,15 @@ use super::resource::{Order, Part, Resource, Unique};
 use super::selection::Selection;
 use super::value::Value;
 
-/// The set of fields to show.
+/// The set of fields to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The fields of lists.
     List,
-    /// All fields.
+    /// The fields of single records.
     Detail,
+    /// All fields, also the hidden ones, of which a record is made.
+    Record,
     /// The fields of a selection.
     Selected(Selection),
 }
@@ -27,19 +29,23 @@ impl Shape {
     }
 
     /// The fields to read after the key, in order: the shown ones, and the hidden ones that
-    /// relationships and `meta` need. All fields are read with all that are shown, because a record is
-    /// made of them. Each has its position in [`Resource::fields`].
+    /// relationships and `meta` need. Each has its position in [`Resource::fields`].
     pub fn columns(
         self,
         resource: &Resource,
     ) -> impl Iterator<Item = (usize, &'static Field)> + Clone + use<> {
         let (listed, hidden, meta) =
             (resource.list.len(), resource.list.len() + resource.detail.len(), resource.meta);
-        let needed =
-            move |field: &Field| field.relationship().is_some() || meta.contains(&field.name);
+        let derived = resource.derived_meta.filter(|_| self == Shape::Detail);
+        let derived = derived.map_or(&[][..], |derived| derived.from);
+        let needed = move |field: &Field| {
+            let names = |names: &[&str]| names.contains(&field.name);
+            field.relationship().is_some() || names(meta) || names(derived)
+        };
         resource.fields().enumerate().filter(move |(position, field)| match self {
-            Shape::Detail => true,
+            Shape::Record => true,
             _ if *position >= hidden => needed(field),
+            Shape::Detail => true,
             Shape::Selected(selection) => selection.read.contains(*position),
             Shape::List => *position < listed,
         })
@@ -48,7 +54,7 @@ impl Shape {
     /// Whether the primary key is one of the attributes.
     pub fn shows_key(self, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail => resource.shows_key,
+            Shape::List | Shape::Detail | Shape::Record => resource.shows_key,
             Shape::Selected(selection) => selection.key,
         }
     }
@@ -56,7 +62,9 @@ impl Shape {
     /// Whether the column at this position is an attribute.
     pub fn shows(self, position: usize, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail => position < resource.list.len() + resource.detail.len(),
+            Shape::List | Shape::Detail | Shape::Record => {
+                position < resource.list.len() + resource.detail.len()
+            }
             Shape::Selected(selection) => selection.attributes.contains(position),
         }
     }
@@ -64,7 +72,7 @@ impl Shape {
     /// Whether the relationship of the column at this position is shown.
     pub fn relates(self, position: usize) -> bool {
         match self {
-            Shape::List | Shape::Detail => true,
+            Shape::List | Shape::Detail | Shape::Record => true,
             Shape::Selected(selection) => selection.relationships.contains(position),
         }
     }
@@ -152,7 +160,7 @@ impl Page {
     pub fn of_one(resource: &'static Resource, key: i64) -> Self {
         Self {
             resource,
-            shape: Shape::Detail,
+            shape: Shape::Record,
             conditions: vec![Condition::Key(key)],
             order: Order::KEY,
             offset: 0,
@@ -166,6 +174,11 @@ impl Page {
     pub fn of_these(resource: &'static Resource, keys: Vec<i64>) -> Self {
         let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
         Self { conditions: vec![Condition::Keys(keys)], limit, ..Self::of_one(resource, 0) }
+    }
+
+    /// The same page with the fields of documents.
+    pub fn shown(self) -> Self {
+        Self { shape: Shape::Detail, ..self }
     }
 
     /// The records to which a relation leads from the records with these keys: to one of them, from

@@ -27,6 +27,9 @@ impl Record {
     /// # Errors
     /// When the row has no key, or lacks the version.
     pub fn of_row(resource: &'static Resource, row: &[Cell<'_>]) -> Result<Self, Error> {
+        if row.len() != 1 + resource.fields().count() + usize::from(resource.versioned) {
+            return Err(Error::Contract("a record is made of all of its fields"));
+        }
         let key = resource.key_of(row)?;
         let version = resource.version_of(row)?.unwrap_or_default();
         let cells = row.iter().skip(1).map(Cell::to_value).collect();

@@ -47,9 +47,7 @@ pub struct Resource {
     pub shows_key: bool,
     /// Hidden columns that each resource object has in its `meta` where they are set.
     pub meta: &'static [&'static str],
-    /// Hidden columns that only resource objects with all fields have in their `meta`.
-    pub detail_meta: &'static [&'static str],
-    /// What these have in their `meta` that follows from columns.
+    /// What resource objects with all fields have in their `meta` that follows from columns.
     pub derived_meta: Option<&'static DerivedMeta>,
     /// Columns that no document shows: further input of a body, and columns that only the store sets.
     pub hidden: &'static [Field],
@@ -124,7 +122,6 @@ impl Resource {
         below: None,
         shows_key: true,
         meta: &[],
-        detail_meta: &[],
         derived_meta: None,
         hidden: &[],
         joins: &[],
@@ -176,7 +173,6 @@ impl Resource {
             assert!(self.has(name), "the name of a record is no field");
         }
         assert!(self.has_all(self.meta), "the meta names no field");
-        assert!(self.has_all(self.detail_meta), "the meta of details names no field");
         if let Some(derived) = self.derived_meta {
             assert!(self.has_all(derived.from), "the derived meta is from no field");
         }

@@ -33,7 +33,7 @@ pub async fn erase(shop: &Shop, erasure: &Erasure) -> Result<Erased, Error> {
     let mut reading = shop.store.begin_read().await?;
     let orders = known.orders(&parameters, &mut reading).await?;
     let (contents, seen) = known.contents(&orders, &[], shop, &mut reading).await?;
-    reading.end();
+    reading.end().await;
     let keep_until = keep_until.as_deref();
     let run = Run { shop, erasure, keep_until, known, parameters: &parameters, nobody };
     let (mut erased, has_changed) = store::retry(|| run.once(&contents, &seen)).await?;
@@ -168,7 +168,7 @@ impl Run<'_> {
                 vouchers = own;
             }
         }
-        reading.end();
+        reading.end().await;
         Ok(remaining)
     }
 }

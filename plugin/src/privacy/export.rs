@@ -93,7 +93,7 @@ impl PersonCopy {
                 return Ok(());
             }
         }
-        self.reading.end();
+        self.reading.end().await;
         self.text.push(b'}');
         self.pieces.send(self.text).await;
         Ok(())

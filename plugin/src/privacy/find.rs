@@ -284,6 +284,6 @@ async fn emails_of(hash: &str, shop: &Shop) -> Result<BTreeSet<String>, Error> {
             }
         }
     }
-    reading.end();
+    reading.end().await;
     Ok(found)
 }

@@ -137,7 +137,7 @@ async fn unused_since(before: PrimitiveDateTime, shop: &Shop) -> Result<Option<O
     shop.feed.catch_up().await?;
     let mut reading = shop.store.begin_read().await?;
     let began = reading.number(privacy::feed_began()).await?;
-    reading.end();
+    reading.end().await;
     let place = before.assume_utc().unix_timestamp().saturating_mul(1_000_000);
     Ok((began < place).then_some(Over::Customers(place)))
 }

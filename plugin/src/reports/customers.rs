@@ -190,7 +190,7 @@ pub(crate) async fn show(
     let spent = Ranking::of(days, asked, &mut transaction).await?;
     let latest = spent.page.iter().map(|spent| Value::Int(spent.latest)).collect();
     let names = transaction.rows(Rows::<Names>::select(NAMES, vec![latest])).await?;
-    transaction.end();
+    transaction.end().await;
 
     let names: HashMap<i64, Names> = names.into_iter().map(|of| (of.order, of)).collect();
     let mut rows = Vec::new();

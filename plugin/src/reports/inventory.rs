@@ -79,7 +79,7 @@ pub(crate) async fn show(asked: &Asked, store: &Store) -> Result<Vec<u8>, Error>
     let held = transaction.rows(in_stock(listing.offset, listing.limit)).await?;
     let binds = vec![vec![Value::Int(asked.low_stock)]];
     let sums = transaction.rows(Rows::<Held>::select(TOTALS, binds)).await?;
-    transaction.end();
+    transaction.end().await;
 
     let mut rows = Vec::new();
     for of in held {

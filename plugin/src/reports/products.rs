@@ -235,7 +235,7 @@ pub(crate) async fn show(
     let sold = Ranking::of(days, asked, &mut transaction).await?;
     let latest = sold.page.iter().map(|sold| Value::Int(sold.latest)).collect();
     let names = transaction.rows(Rows::<Names>::select(NAMES, vec![latest])).await?;
-    transaction.end();
+    transaction.end().await;
 
     let names: HashMap<i64, Names> = names.into_iter().map(|of| (of.item, of)).collect();
     let mut rows = Vec::new();

@@ -216,7 +216,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
         email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
     };
     let page =
-        Page { shape: Shape::Detail, most_bytes: call.limit, ..listing.page(&MINE, vec![own]) };
+        Page { shape: Shape::Record, most_bytes: call.limit, ..listing.page(&MINE, vec![own]) };
     let cells = call.shop.store.page(&page).await?;
     let mut records = Vec::new();
     for row in cells.rows()? {

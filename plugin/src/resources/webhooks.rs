@@ -388,7 +388,7 @@ async fn answer_once(
     mut write: Write<'_>,
 ) -> Result<Response, Error> {
     let call = write.call;
-    let cells = write.transaction.page(&Page::of_one(&WEBHOOKS, key)).await?;
+    let cells = write.transaction.page(&Page::of_one(&WEBHOOKS, key).shown()).await?;
     let (mut rows, view) = (cells.rows()?, View::of(Shape::Detail));
     let missing = || Error::Contract("a webhook that was written is missing");
     let body = |rows: &[Vec<Cell<'_>>], beside| {

@@ -102,7 +102,7 @@ async fn read<T>(
         None => None,
     };
     if view.include.is_none() {
-        transaction.end();
+        transaction.end().await;
         let records = Records { resource, view, rows: &rows, included: None };
         return write(records, total, since.as_ref());
     }
@@ -122,7 +122,7 @@ async fn read<T>(
     }
     // What was read counts until the document is written.
     let Following { share: _share, .. } = following;
-    transaction.end();
+    transaction.end().await;
     let records = Records { resource, view, rows: &rows, included: Some(&included) };
     write(records, total, since.as_ref())
 }

@@ -205,7 +205,7 @@ impl Sender {
         let mut transaction = self.store.begin_read().await?;
         let now = transaction.seconds().await?;
         let waiting = transaction.page(&due_mails()).await?;
-        transaction.end();
+        transaction.end().await;
         let waiting = waiting.records(&MAILS)?;
         let due_at = waiting.iter().map(|mail| mail.need(&DUE_AT));
         let due_at = due_at.collect::<Result<Vec<i64>, Error>>()?;
@@ -427,7 +427,7 @@ fn pause(attempts: i64) -> i64 {
 fn due_mails() -> Page {
     Page {
         resource: &MAILS,
-        shape: Shape::Detail,
+        shape: Shape::Record,
         conditions: vec![Condition::equals(&GIVEN_UP, Value::Int(0))],
         order: Order { field: Some(DUE_AT.field.name), descending: false },
         offset: 0,

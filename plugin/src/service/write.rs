@@ -366,7 +366,7 @@ impl<'c> Write<'c> {
         resource: &'static Resource,
         keys: Vec<i64>,
     ) -> Result<Response, Error> {
-        let cells = self.transaction.page(&Page::of_these(resource, keys.clone())).await?;
+        let cells = self.transaction.page(&Page::of_these(resource, keys.clone()).shown()).await?;
         let mut found = HashMap::new();
         for row in cells.rows()? {
             found.insert(resource.key_of(&row)?, row);
@@ -411,7 +411,7 @@ impl<'c> Write<'c> {
         key: i64,
         beside: Option<Named>,
     ) -> Result<Response, Error> {
-        let cells = self.transaction.page(&Page::of_one(resource, key)).await?;
+        let cells = self.transaction.page(&Page::of_one(resource, key).shown()).await?;
         let (rows, view) = (cells.rows()?, View::of(Shape::Detail));
         let records = Records { resource, view: &view, rows: &rows, included: None };
         let version = records.version()?;

@@ -96,9 +96,9 @@ pub struct Dialect {
     pub triggers_belong_to_tables: bool,
     /// Whether changes of objects are part of a transaction.
     pub transactional_objects: bool,
-    /// Whether the engine returns a page as one JSON text of raw cells. On an embedded engine, each
-    /// row would cross a thread; over a network, rows are faster.
-    pub pages_as_json: bool,
+    /// Whether the engine works in this process, on a thread of its own for each connection. Each row of a page
+    /// would cross threads, so the engine returns the page as one JSON text of raw cells.
+    pub embedded: bool,
     /// Whether an insertion needs `RETURNING` to obtain its key.
     pub returns_keys: bool,
     /// Whether the sequence of keys must be moved past keys that were inserted explicitly.
@@ -219,7 +219,7 @@ pub static SQLITE: Dialect = Dialect {
     replaced_in_place: &[],
     triggers_belong_to_tables: false,
     transactional_objects: true,
-    pages_as_json: true,
+    embedded: true,
     returns_keys: false,
     keys_follow: false,
     max_binds: 32_000,
@@ -300,7 +300,7 @@ pub static POSTGRES: Dialect = Dialect {
     replaced_in_place: &["FUNCTION"],
     triggers_belong_to_tables: true,
     transactional_objects: true,
-    pages_as_json: false,
+    embedded: false,
     returns_keys: true,
     keys_follow: true,
     max_binds: 65_535,
@@ -389,7 +389,7 @@ pub static MYSQL: Dialect = Dialect {
     replaced_in_place: &["TABLE", "TRIGGER"],
     triggers_belong_to_tables: false,
     transactional_objects: false,
-    pages_as_json: false,
+    embedded: false,
     returns_keys: false,
     keys_follow: false,
     max_binds: 65_535,

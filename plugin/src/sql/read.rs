@@ -16,8 +16,8 @@ use crate::model::value::Value;
 /// The columns of pages whose fields are not selected, which would be half of the work of writing a page.
 static COLUMNS: LazyLock<RwLock<HashMap<Shown, Arc<str>>>> = LazyLock::new(RwLock::default);
 
-/// The address of a resource, and whether all of its fields are read.
-type Shown = (usize, bool);
+/// The address of a resource, and which of its fields are read.
+type Shown = (usize, std::mem::Discriminant<Shape>);
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
@@ -303,7 +303,7 @@ impl Builder<'_> {
 
     /// The key, the shown fields and the version, named `c0`, `c1` and so on.
     pub(super) fn columns(&mut self, page: &Page) {
-        let of = (std::ptr::from_ref(page.resource).addr(), page.shape == Shape::Detail);
+        let of = (std::ptr::from_ref(page.resource).addr(), std::mem::discriminant(&page.shape));
         if matches!(page.shape, Shape::Selected(_)) {
             return self.write_columns(page);
         }

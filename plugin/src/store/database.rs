@@ -132,7 +132,7 @@ impl Store {
         // The probes and the page must see the same snapshot.
         let mut transaction = self.begin_read().await?;
         let cells = transaction.page(page).await?;
-        transaction.end();
+        transaction.end().await;
         Ok(cells)
     }
 

@@ -159,7 +159,7 @@ async fn table<D: Driver>(
     connection: &mut D::Connection,
     table: Table,
 ) -> Result<Cells, sqlx::Error> {
-    if D::DIALECT.pages_as_json {
+    if D::DIALECT.embedded {
         let read = json::<D>(connection, sql::table_as_json(table, D::DIALECT)).await?;
         return read.ok_or(sqlx::Error::RowNotFound);
     }
@@ -190,7 +190,7 @@ async fn page_by<D: Driver>(
     page: &Page,
     approach: &Approach,
 ) -> Result<Cells, sqlx::Error> {
-    if D::DIALECT.pages_as_json {
+    if D::DIALECT.embedded {
         return match approach.empty() {
             Some(total) => Ok(Cells::json(total, "[]".to_owned())),
             None => {

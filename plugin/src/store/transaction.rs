@@ -381,10 +381,12 @@ impl Transaction {
         }
     }
 
-    /// Ends a transaction that has only read. Nobody waits for it: the connection returns to its pool
-    /// when the database has answered.
-    pub fn end(self) {
-        drop(self);
+    /// Ends a transaction that has only read. Nobody waits for a server: the connection returns to its pool when
+    /// the server has answered. An embedded engine answers sooner than a task for that would begin.
+    pub async fn end(mut self) {
+        if self.dialect().embedded && self.session.delimit("ROLLBACK").await.is_ok() {
+            self.session.set_open(false);
+        }
     }
 
     /// Commits.

@@ -78,7 +78,7 @@ pub(super) async fn note(
         let mut transaction = shop.store.begin().await?;
         let step = plan.step(outcome);
         if !endpoint.note(&step, &mut transaction).await? {
-            transaction.end();
+            transaction.end().await;
             return Ok(false);
         }
         let dialect = transaction.dialect();

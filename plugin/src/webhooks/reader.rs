@@ -98,7 +98,7 @@ pub(super) async fn read(
     let mut transaction = shop.store.begin_read().await?;
     let clock = Clock::read(&mut transaction).await?;
     if !endpoint.goes_on(&clock) {
-        transaction.end();
+        transaction.end().await;
         return Ok(start_over(clock));
     }
     let retries = retries(endpoint.id, shop.registry, &mut transaction).await?;
@@ -147,7 +147,7 @@ pub(super) async fn read(
         chosen.push((event, true));
     }
     let mut contents = contents(endpoint, &chosen, shop, &mut transaction).await?;
-    transaction.end();
+    transaction.end().await;
     for (event, is_new) in chosen {
         let of = (event.kind, event.record);
         let is_noted = noted.contains_key(&of);
@@ -278,7 +278,7 @@ async fn records(
         if keys.is_empty() {
             continue;
         }
-        let page = Page::of_these(resource, keys.clone());
+        let page = Page::of_these(resource, keys.clone()).shown();
         let cells = match transaction.page(&Page { most_bytes: READ_BYTES, ..page }).await {
             Err(error) if error.is_too_large() => {
                 if let [key] = keys[..] {

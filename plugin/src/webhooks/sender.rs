@@ -210,7 +210,7 @@ impl Shift<'_> {
         self.now = Now::of(transaction.seconds().await?);
         let due = transaction.rows(webhooks::due()).await?.into_iter();
         let due: HashMap<i64, i64> = due.map(|of| (of.webhook_id, of.due_at)).collect();
-        transaction.end();
+        transaction.end().await;
         let mut before = std::mem::take(&mut self.known);
         for endpoint in Endpoint::all(&self.shop.store).await? {
             let (id, next_due) = (endpoint.id, due.get(&endpoint.id).copied());

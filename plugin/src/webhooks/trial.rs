@@ -30,7 +30,7 @@ impl Trial {
         let now = Now::of(transaction.seconds().await?);
         let endpoint = Endpoint::find(id, &mut transaction).await?;
         // Nothing was written, and nobody waits for the receiver.
-        transaction.end();
+        transaction.end().await;
         let Some(endpoint) = endpoint else { return Ok(Err("The webhook was removed.")) };
         let attempt = round::test(&endpoint, shop, now).await?;
         Ok(attempt.map(|attempt| Self { id, attempt }))

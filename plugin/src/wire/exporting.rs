@@ -91,7 +91,7 @@ impl Export {
                 let key = selection.key.then_some(Column::Key(resource));
                 key.into_iter().chain(own).collect()
             }
-            Shape::List | Shape::Detail => Column::all(resource, names, registry),
+            Shape::List | Shape::Detail | Shape::Record => Column::all(resource, names, registry),
         };
         if columns.is_empty() {
             let name = format!("fields[{}]", resource.kind);

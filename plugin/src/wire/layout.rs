@@ -66,10 +66,8 @@ impl<'v> Layout<'v> {
             }));
         }
         let place_of = |name: &str| all.iter().find(|place| place.field.name == name).copied();
-        let is_detail = shape == Shape::Detail;
-        let of_detail = if is_detail { resource.detail_meta } else { &[] };
-        let meta = resource.meta.iter().chain(of_detail).filter_map(|name| place_of(name));
-        let derived = resource.derived_meta.filter(|_| is_detail);
+        let meta = resource.meta.iter().filter_map(|name| place_of(name));
+        let derived = resource.derived_meta.filter(|_| shape == Shape::Detail);
         let derived = derived.map(|DerivedMeta { from, derive, .. }| {
             let cells = from.iter().filter_map(|name| place_of(name).map(|place| place.cell));
             (*derive, cells.collect())

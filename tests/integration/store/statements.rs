@@ -22,7 +22,7 @@ use crate::support::waiting::eventually;
 fn page_limits_and_list_lengths_need_few_statements() {
     let products = resources::REGISTRY.find("products").unwrap();
     for dialect in [&SQLITE, &POSTGRES, &MYSQL] {
-        let read = if dialect.pages_as_json { sql::page_as_json } else { sql::page };
+        let read = if dialect.embedded { sql::page_as_json } else { sql::page };
         let (mut pages, mut by_keys, mut tables) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut inserts = HashSet::new();
         for number in 1..=100_i64 {
@@ -226,7 +226,7 @@ async fn plans(store: &Bare) -> [Prepared; 3] {
     let single = store.table(asked()).await.unwrap();
     let mut reading = store.begin_read().await.unwrap();
     let of_snapshots = reading.table(asked()).await.unwrap();
-    reading.commit().await.unwrap();
+    reading.end().await;
     let mut writing = store.begin().await.unwrap();
     let of_writes = writing.table(asked()).await.unwrap();
     writing.commit().await.unwrap();

@@ -133,10 +133,9 @@ fn included(resource: &Resource) -> Value {
 
 /// What records have in their `meta` beside their version.
 fn beside_version(resource: &Resource) -> impl Iterator<Item = &'static Field> {
-    let Resource { meta, detail_meta, derived_meta, .. } = *resource;
-    let is_shown = move |name| meta.contains(name) || detail_meta.contains(name);
+    let Resource { meta, derived_meta, .. } = *resource;
     let derived = derived_meta.map_or(&[][..], |derived| derived.members);
-    resource.fields().filter(move |field| is_shown(&field.name)).chain(derived)
+    resource.fields().filter(move |field| meta.contains(&field.name)).chain(derived)
 }
 
 /// The `meta` of records that have something beside their version.

@@ -153,7 +153,7 @@ const LAST_TRACKING_ID: Field = text("ordershipping_tracking_id", 255).computed(
 pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
     Ok(Page {
         resource: &ORDERFULFILMENTS,
-        shape: Shape::Detail,
+        shape: Shape::Record,
         conditions: open_ones(shop, &[]).await?,
         order: ORDERFULFILMENTS.order,
         offset: 0,

@@ -4,6 +4,7 @@
 //! product without further variants has its stock in its own row; with some, these have it, and the row has the
 //! sum, which the database keeps too.
 
+use super::prices;
 use crate::model::field::{
     ENABLED, Field, Handle, Money, created_on, flag, identifier, int, json, key, modified_on,
     money, name, quantity, text,
@@ -47,10 +48,9 @@ pub(crate) static PRODUCTS: Resource = Resource {
         key("category_id", "categories").nullable(),
         VARIANT_COUNT.field,
         HAD_OPTIONS.field,
-        PRICE_FROM,
-        PRICE_TO,
+        prices::OF_VARIANTS,
     ],
-    detail_meta: &[PRICE_FROM.name, PRICE_TO.name],
+    derived_meta: Some(&prices::RANGE),
     children: Some(Children { name: "variants", of: &VARIANTS }),
     filters: &[
         search(&["product_name"]),
@@ -200,21 +200,6 @@ pub(crate) const VARIANT_COUNT: Handle<i64> =
 
 /// The least and the greatest price of the further variants. With a plus, no index but that on their product is
 /// used: neither that of all prices nor that of all masters.
-const PRICE_FROM: Field = of_prices(
-    "price_from",
-    "CASE WHEN t.variant_count > 0 THEN (SELECT min(+v.price) FROM shop_variants v \
-     WHERE v.product_id = t.shop_product_id AND +v.is_master = 0) END",
-);
-const PRICE_TO: Field = of_prices(
-    "price_to",
-    "CASE WHEN t.variant_count > 0 THEN (SELECT max(+v.price) FROM shop_variants v \
-     WHERE v.product_id = t.shop_product_id AND +v.is_master = 0) END",
-);
-
-const fn of_prices(name: &'static str, expression: &'static str) -> Field {
-    money(name).nullable().computed(expression)
-}
-
 /// `filter[sku_exact]`: the product with the SKU, or with a variant that has it.
 pub(crate) const SKU_EXACT: Filter =
     of_part("sku_exact", &Part { table: "shop_variants", by: "product_id", field: "sku" });

@@ -1,8 +1,9 @@
 //! Products and their variants. `catalogue` describes both, which refer to each other, `product` and `variant`
-//! have their rules, and `options` what variants of one product differ by.
+//! have their rules, `options` what variants of one product differ by, and `prices` what they cost.
 
 mod catalogue;
 mod options;
+mod prices;
 mod product;
 mod variant;
 
