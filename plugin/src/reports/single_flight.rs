@@ -21,6 +21,9 @@ use crate::store;
 const LONGEST: Duration = Duration::from_secs(20);
 /// How long a request waits for other computations.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How many computations without a result a request may join: those that panic, and those that all others have
+/// left just before.
+const ATTEMPTS: usize = 5;
 
 /// The computations in progress, each once.
 #[derive(Debug)]
@@ -67,8 +70,7 @@ where
     where
         F: Future<Output = Result<V, Error>> + Send + 'static,
     {
-        // A computation that all other requests have just left may end before this one joins it.
-        for _ in 0..2 {
+        for _ in 0..ATTEMPTS {
             let mut outcome = self.join(&asked, &compute);
             let outcome = outcome.wait_for(Option::is_some).await;
             if let Some(outcome) = outcome.ok().and_then(|outcome| outcome.clone()) {
@@ -88,7 +90,10 @@ where
         F: Future<Output = Result<V, Error>> + Send + 'static,
     {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|computing| computing.outcome.strong_count() > 0);
+        // One that waits may be left by all before an earlier one ends, whose queue is then still needed.
+        known.retain(|computing| {
+            computing.outcome.strong_count() > 0 || Arc::strong_count(&computing.queue) > 1
+        });
         let same = known.iter_mut().find(|computing| computing.asked == *asked);
         if let Some(same) = &same
             && !same.begun.load(Ordering::SeqCst)
@@ -236,6 +241,24 @@ mod tests {
         drop(leaves);
         counted.gate.add_permits(1);
         assert_eq!(stays.await, 2);
+    }
+
+    #[tokio::test]
+    async fn a_request_after_one_that_left_waits_for_the_computation_in_progress() {
+        let counted = Counted::new();
+        let before = tokio::spawn(counted.clone().ask("a"));
+        counted.begun.notified().await;
+        let mut leaves = Box::pin(counted.clone().ask("a"));
+        assert!((&mut leaves).now_or_never().is_none());
+        drop(leaves);
+        // The task that waits for it ends.
+        tokio::task::yield_now().await;
+        let stays = tokio::spawn(counted.clone().ask("a"));
+        let beside = tokio::time::timeout(Duration::from_millis(50), counted.begun.notified());
+        assert!(beside.await.is_err(), "two computations at the same time");
+        counted.gate.add_permits(2);
+        assert_eq!(before.await.unwrap(), 1);
+        assert_eq!(stays.await.unwrap(), 2);
     }
 
     /// A computation must not monopolise the only thread.
