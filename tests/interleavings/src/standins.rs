@@ -20,7 +20,7 @@ impl Request {
     }
 }
 
-/// What the host tells of a rate.
+/// The state of a rate, as headers have it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RateLimit {
     pub quota: u64,
