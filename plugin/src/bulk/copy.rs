@@ -15,7 +15,7 @@ use host_interface::ProgressHandle;
 use crate::error::Error;
 use crate::model::kept::{self, Aggregate, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 use crate::model::registry::{Registry, Tabled};
-use crate::model::value::{Kind, Value, decimal_text};
+use crate::model::value::{Kind, Value, decimal_text, money_text};
 use crate::sql::{self, Rows, Statement, row};
 use crate::store::{self, Store, Transaction};
 
@@ -517,8 +517,7 @@ async fn order_totals(of: &mut Transaction) -> Result<Vec<String>, Error> {
         *totals.entry(currency).or_default() += i128::from(total.int("order_total")?);
     }
     let totals = totals.into_iter();
-    let totals =
-        totals.map(|(currency, total)| format!("{} {currency}", decimal_text(total, 5, 2)));
+    let totals = totals.map(|(currency, total)| format!("{} {currency}", money_text(total)));
     Ok(totals.collect())
 }
 

@@ -4,6 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::field::Field;
+use super::meta::DerivedMeta;
 use super::relation::Relation;
 use super::resource::{Order, Part, Resource, Unique};
 use super::selection::Selection;
@@ -36,8 +37,7 @@ impl Shape {
     ) -> impl Iterator<Item = (usize, &'static Field)> + Clone + use<> {
         let (listed, hidden, meta) =
             (resource.list.len(), resource.list.len() + resource.detail.len(), resource.meta);
-        let derived = resource.derived_meta.filter(|_| self == Shape::Detail);
-        let derived = derived.map_or(&[][..], |derived| derived.from);
+        let derived = self.derived_meta(resource).map_or(&[][..], |derived| derived.from);
         let needed = move |field: &Field| {
             let names = |names: &[&str]| names.contains(&field.name);
             field.relationship().is_some() || names(meta) || names(derived)
@@ -49,6 +49,11 @@ impl Shape {
             Shape::Selected(selection) => selection.read.contains(*position),
             Shape::List => *position < listed,
         })
+    }
+
+    /// The members of `meta` that follow from columns.
+    pub fn derived_meta(self, resource: &Resource) -> Option<&'static DerivedMeta> {
+        resource.derived_meta.filter(|_| self == Shape::Detail)
     }
 
     /// Whether the primary key is one of the attributes.

@@ -347,6 +347,11 @@ pub fn short(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// An amount of money in units of its last place, as clients read it.
+pub fn money_text(units: impl Into<i128>) -> String {
+    decimal_text(units, 5, 2)
+}
+
 /// A decimal in units of `10^-places` as its shortest exact text with at least `shown` fraction
 /// digits.
 pub fn decimal_text(units: impl Into<i128>, places: u8, shown: u8) -> String {

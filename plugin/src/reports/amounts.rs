@@ -1,7 +1,7 @@
 //! Sums of money in reports, which may be larger than any amount of the store.
 
 use crate::model::field::{Field, text};
-use crate::model::value::{Cell, decimal_text};
+use crate::model::value::{Cell, money_text};
 
 /// The code of the currency of a row's amounts.
 pub(super) const CURRENCY_CODE: Field = text("currency_code", 3);
@@ -10,7 +10,7 @@ pub(super) const CURRENCY_CODE: Field = text("currency_code", 3);
 pub(super) fn amount(sum: i128) -> Cell<'static> {
     match i64::try_from(sum) {
         Ok(units) => Cell::Int(units),
-        Err(_) => Cell::Text(decimal_text(sum, 5, 2).into()),
+        Err(_) => Cell::Text(money_text(sum).into()),
     }
 }
 

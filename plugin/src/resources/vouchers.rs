@@ -16,7 +16,7 @@ use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page, Shape};
 use crate::model::record::Record;
 use crate::model::resource::{Resource, unique};
-use crate::model::value::{self, Cell, MAX_AMOUNT, Value, decimal_text};
+use crate::model::value::{self, Cell, MAX_AMOUNT, Value, money_text};
 use crate::service::call::{Call, VIEW, asset};
 use crate::service::hooks::{Answer, Service, Special};
 use crate::service::write::Write;
@@ -176,7 +176,7 @@ async fn adjust(call: &Call<'_>) -> Result<Response, Error> {
     };
     let after = before + amount;
     if after < 0 {
-        let left = decimal_text(before, 5, 2);
+        let left = money_text(before);
         let detail = format!("The balance is {left} and cannot fall below zero.");
         draft.fault_at(FaultKind::Refused, AMOUNT.name, detail);
     } else if after > MAX_AMOUNT {
@@ -278,11 +278,11 @@ async fn derive(
     let left = write.record(&BALANCE, before.key()).await?;
     let moved = left.need(&REMAINING_BALANCE)?.0 - before.need(&VOUCHER_VALUE)?.0;
     if value + moved < 0 {
-        let spent = decimal_text(-moved, 5, 2);
+        let spent = money_text(-moved);
         let detail = format!("voucher_value must be at least {spent}, the amount already spent.");
         draft.refuse(&VOUCHER_VALUE, detail);
     } else if value + moved > MAX_AMOUNT {
-        let most = decimal_text(MAX_AMOUNT - moved, 5, 2);
+        let most = money_text(MAX_AMOUNT - moved);
         let detail = format!(
             "voucher_value must be at most {most}: with the amounts credited, the balance would be too large."
         );

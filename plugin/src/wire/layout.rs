@@ -5,7 +5,6 @@ use super::view::View;
 use crate::error::Error;
 use crate::model::field::Field;
 use crate::model::meta::{Derive, DerivedMeta};
-use crate::model::question::Shape;
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 
@@ -67,8 +66,7 @@ impl<'v> Layout<'v> {
         }
         let place_of = |name: &str| all.iter().find(|place| place.field.name == name).copied();
         let meta = resource.meta.iter().filter_map(|name| place_of(name));
-        let derived = resource.derived_meta.filter(|_| shape == Shape::Detail);
-        let derived = derived.map(|DerivedMeta { from, derive, .. }| {
+        let derived = shape.derived_meta(resource).map(|DerivedMeta { from, derive, .. }| {
             let cells = from.iter().filter_map(|name| place_of(name).map(|place| place.cell));
             (*derive, cells.collect())
         });

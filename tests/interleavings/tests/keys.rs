@@ -104,7 +104,7 @@ fn a_request_that_disconnects_blocks_nobody_and_leaves_no_lane() {
 }
 
 #[test]
-fn a_request_whose_patience_ends_is_told_so_blocks_nobody_and_leaves_no_lane() {
+fn a_request_whose_patience_ends_is_refused_blocks_nobody_and_leaves_no_lane() {
     explore(|| async {
         let desk = Arc::new(Desk::default());
         let (before, leaves, after) = (desk.holds(), Arc::clone(&desk), desk.holds());

@@ -54,7 +54,7 @@ fn no_window_has_more_requests_than_the_rate() {
 }
 
 #[test]
-fn a_refused_request_is_admitted_after_the_time_that_it_is_told() {
+fn a_refused_request_is_admitted_after_the_time_that_it_is_given() {
     explore(|| async {
         let rates = Arc::new(Rates::default());
         let clients = [(); 4].map(|()| {
@@ -97,7 +97,7 @@ fn two_hosts_come_to_know_each_request_of_both_once() {
         for client in clients {
             client.await.unwrap();
         }
-        // All are told in the first exchange that begins from now on, and known after another one.
+        // All are sent in the first exchange that begins from now on, and known after another one.
         for _ in 0..2 {
             for until in hosts.each_ref().map(|host| (Arc::clone(host), host.1.ended() + 3)) {
                 while until.0.1.ended() < until.1 {

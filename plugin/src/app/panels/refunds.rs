@@ -3,7 +3,7 @@
 use host_interface::{PanelContent, RecordLink, Table, with_separators};
 
 use crate::error::Error;
-use crate::model::value::{Value, decimal_text};
+use crate::model::value::{Value, money_text};
 use crate::service::call::Shop;
 use crate::sql::{Amount, Rows, Written, row};
 
@@ -43,6 +43,6 @@ fn shown(refund: Refund) -> [String; 4] {
     let Refund { made: Written(made), order, amount: Amount(amount), currency, reason, .. } =
         refund;
     let day = made.split_once('T').map_or(&*made, |(day, _)| day);
-    let amount = with_separators(decimal_text(amount, 5, 2));
+    let amount = with_separators(money_text(amount));
     [order, day.to_owned(), format!("{amount} {currency}"), reason]
 }

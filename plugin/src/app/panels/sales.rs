@@ -6,7 +6,7 @@ use time::Date;
 use time::macros::format_description;
 
 use crate::error::Error;
-use crate::model::value::decimal_text;
+use crate::model::value::money_text;
 use crate::reports::Asked;
 use crate::reports::sales::{Sales, Sums};
 use crate::service::call::Shop;
@@ -75,17 +75,13 @@ fn chart(sales: &Sales, currency: &str, total: &Sums) -> Chart {
         let (label, net) = (short(day), sums.net());
         let orders = orders_in_words(sums.orders);
         let text = format!("{label}: {} {currency}, {orders}", money(net));
-        chart.point(label, text, decimal(net))
+        chart.point(label, text, money_text(net))
     })
 }
 
 /// An amount as the report shows it, with separators.
 fn money(units: i128) -> String {
-    with_separators(decimal(units))
-}
-
-fn decimal(units: i128) -> String {
-    decimal_text(units, 5, 2)
+    with_separators(money_text(units))
 }
 
 fn orders_in_words(orders: i64) -> String {

@@ -10,7 +10,7 @@ use super::amounts::{
 };
 use super::entry::{self, Entry, ORDER_KEY, STATUS};
 use super::items::{self, ORDERITEMS, Sums, Terms};
-use super::refundable::{self, money_text};
+use super::refundable;
 use super::shipping;
 use crate::error::Error;
 use crate::model::field::{
@@ -26,7 +26,7 @@ use crate::model::resource::{
     Children, Index, Join, Nested, Order, Resource, Storage, date_from, date_to, filter, index,
     search, unique,
 };
-use crate::model::value::{MAX_AMOUNT, Value};
+use crate::model::value::{MAX_AMOUNT, Value, money_text};
 use crate::resources::currencies::{self, DECIMALS, RATE};
 use crate::service::hooks::Service;
 use crate::service::write::Write;

@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 use super::order::CURRENCY_CODE;
 use super::refund_amounts::{Left, Line, Part, TooMuch};
-use super::refundable::{Refundable, money_text, shown};
+use super::refundable::{Refundable, shown};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{Field, Handle, Money, Units, decimal, flag, int, json_list, key};
 use crate::model::record::Record;
-use crate::model::value::{Kind, MAX_AMOUNT, Value};
+use crate::model::value::{Kind, MAX_AMOUNT, Value, money_text};
 use crate::wire::draft::Draft;
 
 /// The lines of a refund.

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::model::field::{self, Field, Handle, Money, Typed, Units, int, money};
 use crate::model::meta::DerivedMeta;
 use crate::model::record::Record;
-use crate::model::value::{Cell, Kind, Value, decimal_text};
+use crate::model::value::{Cell, Kind, Value, money_text};
 
 /// The decimals of its currency; unset if that does not exist.
 pub(super) const DECIMALS: Handle<i64> = int("refund_decimals")
@@ -158,11 +158,6 @@ pub(super) struct ShownLeft {
 
 pub(super) fn shown(left: Left) -> ShownLeft {
     ShownLeft { quantity: left.quantity, amount: money_text(left.amount) }
-}
-
-/// An amount as clients read it.
-pub(super) fn money_text(units: i64) -> String {
-    decimal_text(units, 5, 2)
 }
 
 /// The new values of what refunds have of an item.

@@ -5,7 +5,7 @@ use serde_json::value::to_raw_value;
 use crate::error::Error;
 use crate::model::field::{Field, json, money};
 use crate::model::meta::DerivedMeta;
-use crate::model::value::{Cell, decimal_text};
+use crate::model::value::{Cell, money_text};
 
 /// The prices of the variants beside the master. With a plus, the index on all masters is not used in place of that
 /// on the product.
@@ -22,10 +22,8 @@ pub(super) static RANGE: DerivedMeta = DerivedMeta {
         let prices: Vec<[i64; 1]> = serde_json::from_str(prices)?;
         let ends = [(FROM, prices.iter().min()), (TO, prices.iter().max())];
         let ends = ends.into_iter().filter_map(|(field, price)| Some((field.name, price?)));
-        ends.map(|(name, [price])| {
-            Ok::<_, Error>((name, to_raw_value(&decimal_text(*price, 5, 2))?))
-        })
-        .collect()
+        ends.map(|(name, [price])| Ok::<_, Error>((name, to_raw_value(&money_text(*price))?)))
+            .collect()
     },
 };
 
