@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::BoxStream;
 use sqlx::error::BoxDynError;
 use sqlx::pool::PoolOptions;
@@ -12,6 +12,7 @@ use sqlx::query::Query;
 use sqlx::{
     Arguments, AssertSqlSafe, Connection, Database, Executor, IntoArguments, SqlSafeStr, SqlStr,
 };
+use tokio::task::unconstrained;
 
 use super::brake::Brake;
 use super::pools::Pools;
@@ -92,6 +93,14 @@ pub(super) trait Driver: Run<Arguments: IntoArguments<Self>> {
         text: &'static str,
     ) -> BoxFuture<'c, Result<(), sqlx::Error>> {
         Self::execute_batch(connection, text)
+    }
+
+    /// Ends a transaction that has only read, before the next statement of this connection at the latest. A server is
+    /// asked and not waited for: its driver reads the answer before the next statement, as it does after one that was
+    /// abandoned. The budget of the task must not keep it from asking.
+    fn end_read(connection: &mut Self::Connection) -> BoxFuture<'_, Result<(), sqlx::Error>> {
+        let asked = unconstrained(Self::execute_batch(connection, "ROLLBACK")).now_or_never();
+        Box::pin(ready(asked.unwrap_or(Ok(()))))
     }
 
     /// The text with the engine's own placeholders.

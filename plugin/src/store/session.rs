@@ -26,6 +26,8 @@ pub(super) trait Session: Send {
 
     /// Begins, commits or rolls back a transaction.
     fn delimit(&mut self, text: &'static str) -> Answer<'_, ()>;
+    /// Ends a transaction that has only read.
+    fn end_read(&mut self) -> Answer<'_, ()>;
     /// Runs statements without values.
     fn execute_batch(&mut self, text: SqlStr) -> Answer<'_, ()>;
     /// Makes the engine collect statistics about these tables, for its planner.
@@ -66,6 +68,10 @@ impl<D: Driver> Session for Lease<D> {
 
     fn delimit(&mut self, text: &'static str) -> Answer<'_, ()> {
         Box::pin(self.ask(move |connection| D::delimit(connection, text)))
+    }
+
+    fn end_read(&mut self) -> Answer<'_, ()> {
+        Box::pin(self.ask(D::end_read))
     }
 
     fn execute_batch(&mut self, text: SqlStr) -> Answer<'_, ()> {

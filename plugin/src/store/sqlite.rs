@@ -139,6 +139,11 @@ impl Driver for Sqlite {
         Box::pin(async move { sqlx::query(text).execute(connection).await.map(drop) })
     }
 
+    /// The engine is in this process, and answers at once.
+    fn end_read(connection: &mut SqliteConnection) -> BoxFuture<'_, Result<(), sqlx::Error>> {
+        Self::delimit(connection, "ROLLBACK")
+    }
+
     fn bind(values: &mut Self::Arguments, value: Value) -> Result<(), BoxDynError> {
         match value {
             Value::Null => values.add(None::<i64>),

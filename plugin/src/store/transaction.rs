@@ -381,12 +381,10 @@ impl Transaction {
         }
     }
 
-    /// Ends a transaction that has only read. Nobody waits for a server: the connection returns to its pool when
-    /// the server has answered. An embedded engine answers sooner than a task for that would begin.
+    /// Ends a transaction that has only read. Nobody waits for a server.
     pub async fn end(mut self) {
-        if self.dialect().embedded && self.session.delimit("ROLLBACK").await.is_ok() {
-            self.session.set_open(false);
-        }
+        let ended = self.session.end_read().await;
+        self.session.set_open(ended.is_err());
     }
 
     /// Commits.
