@@ -142,10 +142,7 @@ impl Feed {
 
     /// Waits at most so long until there may be a change after a cursor.
     pub(crate) async fn wait(&self, cursor: &Cursor, time: Duration) -> Waited {
-        let waiter = self.waiting.begin();
-        // While nobody waits, the latest places are not read.
-        self.wake.notify_one();
-        waiter.wait(cursor, time).await
+        self.waiting.wait(cursor, time, &self.wake).await
     }
 
     /// Reads a page once for all who have waited for a change up to this place.

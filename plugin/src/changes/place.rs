@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::clock::{Clock, MICROSECONDS};
 use crate::error::Error;
 use crate::model::registry::Registry;
-use crate::sql::{Key, Statement, places};
+use crate::sql::{Key, places};
 use crate::store::{self, Store, Transaction};
 
 /// How many queued changes get their places in one transaction. Writers of SQLite wait for it.
@@ -134,14 +134,12 @@ async fn forget_some(store: &Store, until: i64) -> Result<bool, Error> {
     let limit = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
     let old = transaction.rows(places::old_deletions(clock.swept, until, limit)).await?;
     let floor = old.last().map_or(clock.floor, |last| last.seq);
-    let forget = old.iter().map(|of| places::forget(&of.kind, of.record));
-    let mut statements: Vec<Statement> = forget.collect();
+    for of in &old {
+        transaction.execute(places::forget(&of.kind, of.record)).await?;
+    }
     // A client that has come to the last forgotten deletion has missed none, however long ago that was.
     let more = old.len() == AT_ONCE;
-    statements.push(places::set_floor(floor, if more { floor } else { until }));
-    for statement in statements {
-        transaction.execute(statement).await?;
-    }
+    transaction.execute(places::set_floor(floor, if more { floor } else { until })).await?;
     transaction.commit().await?;
     Ok(more)
 }

@@ -75,19 +75,15 @@ pub(crate) async fn read(
         Some(cursor) => Some(cursor.step),
     };
     let mut reading = Reading { asked, registry, transaction, found: Vec::new() };
-    let (step, changes) = match step {
-        Some(Position::Follow(seq)) => reading.follow(seq, &clock).await?,
-        Some(Position::Walk { kind, key, since }) => {
-            let walked = reading.walk(Some((kind, key)), since).await?;
-            match walked {
-                Some(step) => (step, None),
-                None => reading.follow(since, &clock).await?,
-            }
-        }
-        None => match reading.walk(None, clock.seq).await? {
-            Some(step) => (step, None),
-            None => reading.follow(clock.seq, &clock).await?,
-        },
+    let since = asked.cursor.as_ref().map_or(clock.seq, Cursor::seq);
+    let walked = match step {
+        Some(Position::Follow(_)) => None,
+        Some(Position::Walk { kind, key, .. }) => reading.walk(Some((kind, key)), since).await?,
+        None => reading.walk(None, since).await?,
+    };
+    let (step, changes) = match walked {
+        Some(step) => (step, None),
+        None => reading.follow(since, &clock).await?,
     };
     let Reading { transaction, found, .. } = reading;
     transaction.end().await;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 use tokio::time::timeout;
 
 use super::clock::Clock;
@@ -19,10 +19,6 @@ use crate::store::Store;
 /// The clients that wait.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(watch::Sender<Heads>);
-
-/// A client that waits.
-#[derive(Debug)]
-pub(super) struct Waiter(watch::Receiver<Heads>);
 
 /// How a wait has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +60,16 @@ impl Waiting {
         self.0.receiver_count() > 0
     }
 
-    /// One more client that waits.
-    pub(super) fn begin(&self) -> Waiter {
-        Waiter(self.0.subscribe())
+    /// Waits at most so long until there may be a change after a cursor. Wakes what announces changes: while
+    /// nobody waits, it does not read the latest places.
+    pub(super) async fn wait(&self, cursor: &Cursor, time: Duration, wake: &Notify) -> Waited {
+        let mut heads = self.0.subscribe();
+        wake.notify_one();
+        let news = heads.wait_for(|heads| heads.ended || heads.is_news(cursor));
+        match timeout(time, news).await {
+            Ok(Ok(heads)) if !heads.ended => Waited::Changed(heads.seq),
+            _ => Waited::InVain,
+        }
     }
 
     /// Ends all waits, now and later.
@@ -105,17 +108,6 @@ impl Waiting {
             !goes_on || clock.seq != known.seq
         });
         Ok(())
-    }
-}
-
-impl Waiter {
-    /// Waits at most so long until there may be a change after a cursor.
-    pub(super) async fn wait(mut self, cursor: &Cursor, time: Duration) -> Waited {
-        let news = self.0.wait_for(|heads| heads.ended || heads.is_news(cursor));
-        match timeout(time, news).await {
-            Ok(Ok(heads)) if !heads.ended => Waited::Changed(heads.seq),
-            _ => Waited::InVain,
-        }
     }
 }
 

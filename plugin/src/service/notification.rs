@@ -63,9 +63,10 @@ impl Notice {
     /// # Errors
     /// When the system provides no randomness for the mail's unique id.
     pub fn into_mail(self, parameters: &Parameters) -> Result<Outgoing, Error> {
-        let subject = self.fill(&parameters.order_mail_subject, DEFAULT_SUBJECT);
-        let text = self.fill(&parameters.order_mail_text, DEFAULT_TEXT);
-        self.addressed(subject, text)
+        self.addressed([
+            (&parameters.order_mail_subject, DEFAULT_SUBJECT),
+            (&parameters.order_mail_text, DEFAULT_TEXT),
+        ])
     }
 
     /// The mail about a parcel, rendered from the site's templates.
@@ -73,22 +74,20 @@ impl Notice {
     /// # Errors
     /// When the system provides no randomness for the mail's unique id.
     pub fn into_shipment_mail(self, parameters: &Parameters) -> Result<Outgoing, Error> {
-        let subject = self.fill(&parameters.shipment_mail_subject, DEFAULT_SHIPMENT_SUBJECT);
-        let text = self.fill(&parameters.shipment_mail_text, DEFAULT_SHIPMENT_TEXT);
-        self.addressed(subject, text)
+        self.addressed([
+            (&parameters.shipment_mail_subject, DEFAULT_SHIPMENT_SUBJECT),
+            (&parameters.shipment_mail_text, DEFAULT_SHIPMENT_TEXT),
+        ])
     }
 
-    /// The mail with this text. One that cannot be made is stored as given up, so that the write that causes it
-    /// succeeds all the same.
-    fn addressed(
-        self,
-        subject: Result<String, TemplateError>,
-        text: Result<String, TemplateError>,
-    ) -> Result<Outgoing, Error> {
-        let (made, failure) = match (subject, text) {
-            (Ok(subject), Ok(text)) => ((subject, text), None),
-            (Err(error), _) | (_, Err(error)) => (Default::default(), Some(chain(&error))),
-        };
+    /// The mail with the subject and the text of these templates, each with its default. One that cannot be made is
+    /// stored as given up, so that the write that causes it succeeds all the same.
+    fn addressed(self, templates: [(&str, &str); 2]) -> Result<Outgoing, Error> {
+        let (made, failure) =
+            match templates.map(|(template, default)| self.fill(template, default)) {
+                [Ok(subject), Ok(text)] => ((subject, text), None),
+                [Err(error), _] | [_, Err(error)] => (Default::default(), Some(chain(&error))),
+            };
         if let Some(causes) = &failure {
             tracing::warn!(causes, order = self.order_id, "a mail cannot be made and is given up");
         }

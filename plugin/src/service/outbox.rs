@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use crate::error::{Error, chain};
 use crate::model::field::{Handle, flag, int, text};
 use crate::model::personal::Personal;
-use crate::model::question::{Condition, Page, Shape};
+use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Order, Resource};
 use crate::model::value::Value;
@@ -85,34 +85,21 @@ pub async fn enqueue(
 ) -> Result<(), Error> {
     let Outgoing { mail, failure } = outgoing.into();
     let now = transaction.seconds().await?;
-    let row = vec![
-        Value::Text(mail.id),
-        Value::Text(mail.to),
-        Value::Text(mail.to_name),
-        Value::Text(mail.subject),
-        Value::Text(mail.text),
-        Value::now(),
-        Value::Int(0),
-        Value::Int(now),
-        Value::Int(failure.is_some().into()),
-        Value::Text(failure.unwrap_or_default()),
+    let row = [
+        ("mail_id", Value::Text(mail.id)),
+        ("recipient", Value::Text(mail.to)),
+        ("recipient_name", Value::Text(mail.to_name)),
+        ("subject", Value::Text(mail.subject)),
+        ("body", Value::Text(mail.text)),
+        ("created_on", Value::now()),
+        ("attempts", Value::Int(0)),
+        ("due_at", Value::Int(now)),
+        ("given_up", Value::Int(failure.is_some().into())),
+        ("failure", Value::Text(failure.unwrap_or_default())),
     ];
-    let columns = [
-        "mail_id",
-        "recipient",
-        "recipient_name",
-        "subject",
-        "body",
-        "created_on",
-        "attempts",
-        "due_at",
-        "given_up",
-        "failure",
-    ];
-    for insert in sql::insert_rows("shop_mails", &columns, vec![row], transaction.dialect()) {
-        transaction.execute(insert).await?;
-    }
-    Ok(())
+    let (columns, values): (Vec<&str>, _) = row.into_iter().unzip();
+    let insert = sql::insert_at_once("shop_mails", &columns, values, transaction.dialect());
+    transaction.execute(insert).await
 }
 
 /// The number of mails that wait to be sent, and of those given up.
@@ -425,16 +412,9 @@ fn pause(attempts: i64) -> i64 {
 /// The waiting mails, in the order in which they are due. Each has a due time of its own, so mails
 /// that cannot be sent do not block the others.
 fn due_mails() -> Page {
-    Page {
-        resource: &MAILS,
-        shape: Shape::Record,
-        conditions: vec![Condition::equals(&GIVEN_UP, Value::Int(0))],
-        order: Order { field: Some(DUE_AT.field.name), descending: false },
-        offset: 0,
-        after: None,
-        limit: AT_ONCE,
-        most_bytes: usize::MAX,
-    }
+    let order = Order { field: Some(DUE_AT.field.name), descending: false };
+    let waits = Condition::equals(&GIVEN_UP, Value::Int(0));
+    Page { order, limit: AT_ONCE, ..Page::of_the(&MAILS, waits) }
 }
 
 /// The table of mails, which no route shows.

@@ -59,19 +59,17 @@ async fn referred_to_by(
     if counts.len() != referring.len() {
         return Err(Error::Contract("not all references to a record are counted"));
     }
+    let total: i64 = counts.iter().sum();
     let by = referring.iter().zip(counts).filter(|(_, count)| *count > 0);
     let by = by.map(|(reference, count)| match count {
-        1 => (format!("1 {}", reference.resource.singular), "refers"),
-        _ => (format!("{count} {}", plural(reference.resource.singular)), "refer"),
+        1 => format!("1 {}", reference.resource.singular),
+        _ => format!("{count} {}", plural(reference.resource.singular)),
     });
-    let by: Vec<(String, &str)> = by.collect();
-    Ok(match by.as_slice() {
-        [] => None,
-        [(one, verb)] => Some(format!("{one} {verb}")),
-        several => {
-            let several: Vec<&str> = several.iter().map(|(one, _)| one.as_str()).collect();
-            Some(format!("{} refer", several.join(" and ")))
-        }
+    let by = by.collect::<Vec<_>>().join(" and ");
+    Ok(match total {
+        0 => None,
+        1 => Some(by + " refers"),
+        _ => Some(by + " refer"),
     })
 }
 

@@ -4,13 +4,13 @@
 
 use time::PrimitiveDateTime;
 
+use super::columns::field_of;
 use super::ties::Ties;
 use crate::error::Error;
-use crate::model::field::Field;
 use crate::model::kept::{Aggregate, BLOCK};
 use crate::model::moment;
 use crate::model::question::{Condition, Page};
-use crate::model::resource::{Index, Join, Resource};
+use crate::model::resource::{Index, Join};
 use crate::model::value::{Kind, Value};
 
 /// The offset from which it pays to look up where the page begins.
@@ -488,8 +488,4 @@ fn fits(count: &Aggregate, page: &Page) -> bool {
             | Condition::OfPart(..)
             | Condition::Changed { .. } => false,
         })
-}
-
-fn field_of(resource: &Resource, name: &str) -> Option<&'static Field> {
-    resource.fields().find(|field| field.name == name)
 }

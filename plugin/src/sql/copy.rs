@@ -8,7 +8,7 @@ use crate::model::value::Value;
 /// Inserts many rows into a table, with few statements.
 pub fn insert_rows(
     table: &str,
-    columns: &[&str],
+    columns: &[impl AsRef<str>],
     rows: Vec<Vec<Value>>,
     dialect: &Dialect,
 ) -> Vec<Statement> {
@@ -34,7 +34,7 @@ pub fn insert_keyed(
 /// key generator is not moved past given keys.
 pub fn insert_many(
     table: &str,
-    columns: &[&str],
+    columns: &[impl AsRef<str>],
     values: Vec<Value>,
     at_once: usize,
     dialect: &Dialect,
@@ -53,24 +53,19 @@ pub fn insert_many(
     statements
 }
 
-/// Inserts rows, given as values row after row, with as many statements as the engine needs. The
-/// engine's key generator is not moved past given keys.
+/// Inserts rows, given as values row after row, with one statement. The engine's key generator is not
+/// moved past given keys.
 pub fn insert_at_once(
     table: &str,
-    columns: &[&str],
+    columns: &[impl AsRef<str>],
     values: Vec<Value>,
     dialect: &Dialect,
 ) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("INSERT INTO ");
-    sql.push(table);
-    sql.push(" (");
-    sql.list(columns.iter(), |sql, column| sql.push(column));
-    sql.push(") VALUES ");
+    sql.push("INSERT INTO ").push(table).push(" (");
+    sql.list(columns, |sql, column| sql.push(column.as_ref())).push(") VALUES ");
     sql.list(0..values.len() / columns.len().max(1), |sql, _| {
-        sql.push("(");
-        sql.list(columns.iter(), |sql, _| sql.push("?"));
-        sql.push(")");
+        sql.push("(").list(columns, |sql, _| sql.push("?")).push(")")
     });
     Statement { binds: values, ..sql.finish() }
 }
@@ -84,51 +79,46 @@ pub fn copy_in(table: &str, columns: &[&str]) -> String {
 /// automatically.
 pub fn keys_follow(table: &str, key: &str, dialect: &Dialect) -> Option<Statement> {
     dialect.keys_follow.then(|| {
-        let mut sql = Builder::new(dialect);
         // The name that the engine gives to the sequence of a key.
         let sequence = format!("{table}_{key}_seq");
-        sql.push(&format!(
+        Statement::from(format!(
             "SELECT setval('{sequence}', greatest((SELECT max({key}) FROM {table}), \
              (SELECT last_value FROM {sequence})))"
-        ));
-        sql.finish()
+        ))
     })
 }
 
 /// Reads these columns of all rows of a table.
 pub fn all_rows(table: &str, columns: &[&str], order: &str) -> Statement {
-    let text = format!("SELECT {} FROM {table} ORDER BY {order}", columns.join(", "));
-    Statement { text, binds: Vec::new() }
+    Statement::from(format!("SELECT {} FROM {table} ORDER BY {order}", columns.join(", ")))
 }
 
 /// Reads the sums of columns, grouped by other columns, where the first sum is not 0.
 pub fn all_groups(table: &str, by: &[&str], sums: &[&str]) -> Statement {
     let sums: Vec<String> = sums.iter().map(|column| format!("sum({column})")).collect();
     let (by, first) = (by.join(", "), sums.first().map_or("1", String::as_str));
-    let text = format!(
+    Statement::from(format!(
         "SELECT {by}, {} FROM {table} GROUP BY {by} HAVING {first} <> 0 ORDER BY {by}",
         sums.join(", ")
-    );
-    Statement { text, binds: Vec::new() }
+    ))
 }
 
 /// Counts the rows of a table.
 pub fn count_rows(table: &str) -> Statement {
-    Statement { text: format!("SELECT count(*) FROM {table}"), binds: Vec::new() }
+    Statement::from(format!("SELECT count(*) FROM {table}"))
 }
 
 /// Removes the rows of a table.
 pub fn delete_rows(table: &str) -> Statement {
-    Statement { text: format!("DELETE FROM {table}"), binds: Vec::new() }
+    Statement::from(format!("DELETE FROM {table}"))
 }
 
 /// Reads the key that a table generated last.
 pub fn last_key(table: &str, key: &str, dialect: &Dialect) -> Statement {
-    Statement { text: (dialect.last_key)(table, key), binds: Vec::new() }
+    Statement::from((dialect.last_key)(table, key))
 }
 
 /// Makes a table generate keys above this one.
 pub fn give_keys_above(table: &str, key: &str, last: i64, dialect: &Dialect) -> Vec<Statement> {
-    let texts = (dialect.give_keys_above)(table, key, last).into_iter();
-    texts.map(|text| Statement { text, binds: Vec::new() }).collect()
+    (dialect.give_keys_above)(table, key, last).into_iter().map(Statement::from).collect()
 }

@@ -18,25 +18,22 @@ pub fn export(
     dialect: &Dialect,
 ) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.begin_long_sort(page);
-    sql.push("SELECT ");
-    sql.list(columns.iter().enumerate(), |sql, (position, column)| {
-        match column {
-            Column::Key(resource) => sql.own(resource.key),
-            Column::Own(field) => sql.column(field),
-            Column::Named(naming) => sql.name_of(naming),
-        }
-        sql.push(" AS ");
-        sql.cell(position);
-    });
+    sql.begin_long_sort(page).push("SELECT ").list(
+        columns.iter().enumerate(),
+        |sql, (position, column)| {
+            let sql = match column {
+                Column::Key(resource) => sql.own(resource.key),
+                Column::Own(field) => sql.column(field),
+                Column::Named(naming) => sql.name_of(naming),
+            };
+            sql.push(" AS ").cell(position)
+        },
+    );
     if let Some(Parts { children, fields, .. }) = parts {
         let keys = [format!("t.{}", page.resource.key), format!("p.{}", children.of.key)];
         let fields = fields.iter().map(|field| format!("p.{}", field.name));
         for (position, column) in keys.into_iter().chain(fields).enumerate() {
-            sql.push(", ");
-            sql.push(&column);
-            sql.push(" AS ");
-            sql.cell(columns.len() + position);
+            sql.push(", ").push(&column).push(" AS ").cell(columns.len() + position);
         }
     }
     sql.from(page, Joins::All);
@@ -44,17 +41,15 @@ pub fn export(
         let (table, key) = (children.of.table, page.resource.key);
         sql.push(&format!(" LEFT JOIN {table} p ON p.{by} = t.{key}"));
     }
-    sql.conditions(page, |_| true);
-    sql.order(page, None, Texts::Whole);
-    sql.finish()
+    sql.conditions(page, |_| true).order(page, None, Texts::Whole).finish()
 }
 
 impl Builder<'_> {
     /// The name of the record that a field refers to.
-    fn name_of(&mut self, naming: &Naming) {
+    fn name_of(&mut self, naming: &Naming) -> &mut Self {
         let Naming { one, by } = naming;
         let (table, key) = (one.target.table, one.target.key);
         let (name, field) = (by.name, one.field.name);
-        self.push(&format!("(SELECT n.{name} FROM {table} n WHERE n.{key} = t.{field})"));
+        self.push(&format!("(SELECT n.{name} FROM {table} n WHERE n.{key} = t.{field})"))
     }
 }

@@ -29,10 +29,7 @@ pub fn claim_key(of: Keyed<'_>, dialect: &Dialect) -> Option<Statement> {
     let mut sql = Builder::new(dialect);
     sql.push(insert);
     sql.push(" shop_keys (user_id, idempotency_key, fingerprint, created_on) VALUES (");
-    sql.list(identity(of).into_iter(), |sql, value| sql.bind(value));
-    sql.push(")");
-    sql.push(unless_taken);
-    Some(sql.finish())
+    Some(sql.list(identity(of), Builder::bind).push(")").push(unless_taken).finish())
 }
 
 row! {
@@ -92,7 +89,7 @@ pub fn old_keys(before: Value) -> Rows<Key> {
 
 /// Removes these keys.
 pub fn remove_keys(keys: Vec<i64>, dialect: &Dialect) -> Statement {
-    delete_keys("shop_keys", "shop_key_id", keys, dialect)
+    delete_keys("shop_keys", "shop_key_id", &keys, dialect)
 }
 
 /// The columns that identify a request, and the time.

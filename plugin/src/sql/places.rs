@@ -188,8 +188,7 @@ pub fn lock_clock(dialect: &Dialect) -> Option<Statement> {
         let lock = "UPDATE shop_feed SET locks = locks + 1 WHERE one = 1";
         return Some(Statement::fixed(lock, Vec::new()));
     }
-    let text = format!("SELECT one FROM shop_feed WHERE one = 1{}", locks.exclusive);
-    Some(Statement { text, binds: Vec::new() })
+    Some(format!("SELECT one FROM shop_feed WHERE one = 1{}", locks.exclusive).into())
 }
 
 /// The changes after a place, in order; of these kinds only, unless there are none.

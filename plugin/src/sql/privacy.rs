@@ -74,8 +74,7 @@ pub fn parts_of(part: &Resource, by: &str, keys: &[i64]) -> Rows<Key> {
 
 /// All addresses of a column, case-folded, each once.
 pub fn all_emails(table: &str, column: &str) -> Statement {
-    let text = format!("SELECT DISTINCT {column} AS c0 FROM {table} WHERE {column} <> ''");
-    Statement { text, binds: Vec::new() }
+    Statement::from(format!("SELECT DISTINCT {column} AS c0 FROM {table} WHERE {column} <> ''"))
 }
 
 /// The columns of rows whose texts have to be read to know whom they are about, from a key on.
@@ -100,23 +99,19 @@ pub fn replace(
     let all = values.iter().map(|(field, value)| (*field, value));
     let all = all.chain(touched.map(|field| (field, &now)));
     let mut sql = Builder::new(dialect);
-    sql.push(&format!("UPDATE {} SET ", resource.table));
+    sql.push("UPDATE ").push(resource.table).push(" SET ");
     if resource.versioned {
         sql.push("version = version + 1, ");
     }
-    sql.list(columns_of(resource, all).into_iter(), |sql, (name, value)| {
-        sql.push(&format!("{name} = "));
-        sql.bind(value);
+    sql.list(columns_of(resource, all), |sql, (name, value)| {
+        sql.push(&name).push(" = ").bind(value)
     });
-    sql.selected(by, keys);
-    sql.push(" AND ");
-    sql.differs(values);
-    sql.finish()
+    sql.push(" WHERE ").among(by, keys).push(" AND ").differs(values).finish()
 }
 
 /// Removes the rows with these keys.
 pub fn remove(resource: &Resource, keys: &[i64], dialect: &Dialect) -> Statement {
-    delete_keys(resource.table, resource.key, keys.to_vec(), dialect)
+    delete_keys(resource.table, resource.key, keys, dialect)
 }
 
 /// Notes that these orders keep their names and addresses until a day, and who they belong to.
@@ -132,18 +127,16 @@ pub fn keep_until(
         "INSERT INTO shop_erasures (order_key, due_on, email_hash, user_id) SELECT shop_order_id, ",
     );
     for value in [Value::Text(day.to_owned()), Value::Text(email_hash.to_owned())] {
-        sql.bind(value);
-        sql.push(", ");
+        sql.bind(value).push(", ");
     }
     sql.bind(Value::Int(user.unwrap_or_default()));
-    sql.push(" FROM shop_orders");
-    sql.selected("shop_order_id", keys);
+    sql.push(" FROM shop_orders WHERE ").among("shop_order_id", keys);
     [forget(keys, dialect), sql.finish()]
 }
 
 /// Removes the notes of these orders.
 pub fn forget(keys: &[i64], dialect: &Dialect) -> Statement {
-    delete_keys("shop_erasures", "order_key", keys.to_vec(), dialect)
+    delete_keys("shop_erasures", "order_key", keys, dialect)
 }
 
 const DUE: &str = "FROM shop_erasures WHERE due_on <= ?";
@@ -263,8 +256,7 @@ pub fn forget_at_once(index: &str, at_once: bool) -> Statement {
 
 /// Writes an index of texts anew, without what was deleted from it.
 pub fn write_anew(index: &str) -> Statement {
-    let text = format!("INSERT INTO {index} ({index}) VALUES ('optimize')");
-    Statement { text, binds: Vec::new() }
+    Statement::from(format!("INSERT INTO {index} ({index}) VALUES ('optimize')"))
 }
 
 /// The number of orders.
@@ -273,29 +265,17 @@ pub fn count_orders() -> Rows<Count> {
 }
 
 impl Builder<'_> {
-    fn selected(&mut self, by: &str, keys: &[i64]) {
-        self.push(&format!(" WHERE {by} IN ("));
-        self.bind_list(keys.iter().copied().map(Value::Int).collect());
-        self.push(")");
-    }
-
     /// One of these fields has another value.
-    fn differs(&mut self, values: &[(&Field, Value)]) {
-        self.push("(");
-        for (position, (field, value)) in values.iter().enumerate() {
-            if position > 0 {
-                self.push(" OR ");
-            }
+    fn differs(&mut self, values: &[(&Field, Value)]) -> &mut Self {
+        self.any_of(values, |sql, (field, value)| {
             if field.kind.is_json() {
                 // The type of JSON of some engines cannot be compared.
-                self.push(&format!("concat({}, '') <> ", field.name));
-                self.bind(Value::Text(value.to_string()));
+                sql.push("concat(").push(field.name).push(", '') <> ");
+                sql.bind(Value::Text(value.to_string()))
             } else {
-                self.push(&format!("{} <> ", field.name));
-                self.bind(value.clone());
+                sql.push(field.name).push(" <> ").bind(value.clone())
             }
-        }
-        self.push(")");
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use super::approach::{Approach, Group, Keys, Probe, Texts};
-use super::columns::{longest, next_order_column, order_column, own};
+use super::columns::{field_of, longest, next_order_column, order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
 use super::statement::{Builder, Statement, Table, rounded_up};
@@ -21,20 +21,15 @@ type Shown = (usize, std::mem::Discriminant<Shape>);
 
 /// A query for a table.
 pub fn table(table: Table, dialect: &Dialect) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.push_with_lists(&table.text, table.binds);
-    sql.finish()
+    Builder::new(dialect).push_with_lists(&table.text, table.binds).finish()
 }
 
 /// A query for a table as one row with a JSON array of arrays of cells.
 pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("SELECT 0, json_group_array(json_array(");
-    sql.list(0..table.columns.len(), Builder::cell);
-    sql.push(")) FROM (");
-    sql.push_with_lists(&table.text, table.binds);
-    sql.push(")");
-    sql.finish()
+    sql.list(0..table.columns.len(), Builder::cell).push(")) FROM (");
+    sql.push_with_lists(&table.text, table.binds).push(")").finish()
 }
 
 /// Reads a page and the number of records that satisfy its conditions, as one row: the total, and
@@ -42,22 +37,16 @@ pub fn table_as_json(table: Table, dialect: &Dialect) -> Statement {
 /// it may be. Its long texts are measured before it is made, and without reading them.
 pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("SELECT ");
-    sql.known_total(page, approach);
+    sql.push("SELECT ").known_total(page, approach).push(", ");
     let is_measured = page.measured().next().is_some();
-    sql.push(", ");
     if is_measured {
         sql.push("CASE WHEN (SELECT coalesce(sum(size), 0) FROM (SELECT ");
-        sql.exactly(page, approach, Builder::size);
-        sql.push(")) <= ");
-        sql.bind(Value::Int(i64::try_from(page.most_bytes).unwrap_or(i64::MAX)));
-        sql.push(" THEN ");
+        sql.exactly(page, approach, Builder::size).push(")) <= ");
+        sql.bind(Value::Int(i64::try_from(page.most_bytes).unwrap_or(i64::MAX))).push(" THEN ");
     }
     sql.push("(SELECT json_group_array(json_array(");
-    sql.list(0..page.width(), Builder::cell);
-    sql.push(")) FROM (SELECT ");
-    sql.exactly(page, approach, Builder::columns);
-    sql.push("))");
+    sql.list(0..page.width(), Builder::cell).push(")) FROM (SELECT ");
+    sql.exactly(page, approach, Builder::columns).push("))");
     if is_measured {
         sql.push(" END");
     }
@@ -68,91 +57,65 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
 /// the total, the key and the cells. An empty page has no total.
 pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.begin_long_sort(page);
-    sql.push("SELECT ");
-    if is_of_one(page) {
-        sql.push("1")
-    } else {
-        sql.known_total(page, approach)
-    }
-    sql.push(" AS total, ");
-    sql.columns(page);
-    sql.rows(page, approach);
-    sql.finish()
+    sql.begin_long_sort(page).push("SELECT ");
+    let total = if is_of_one(page) { sql.push("1") } else { sql.known_total(page, approach) };
+    total.push(" AS total, ").columns(page).rows(page, approach).finish()
 }
 
 /// Reads only the keys of a page: its first stage alone, for the tests of query plans.
 pub fn keys(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.keys_of(page, approach);
-    sql.finish()
+    Builder::new(dialect).keys_of(page, approach).finish()
 }
 
 /// Counts the records that satisfy a page's conditions.
 pub fn total(page: &Page, dialect: &Dialect) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.total(page);
-    sql.finish()
+    Builder::new(dialect).total(page).finish()
 }
 
 impl Builder<'_> {
     /// The part after `SELECT` that reads these columns of a page, and of no further records where its
     /// limit is rounded up.
-    fn exactly(&mut self, page: &Page, approach: &Approach, columns: fn(&mut Self, &Page)) {
+    fn exactly(
+        &mut self,
+        page: &Page,
+        approach: &Approach,
+        columns: for<'b> fn(&'b mut Self, &Page) -> &'b mut Self,
+    ) -> &mut Self {
         let is_limited = page.offset == 0 && !matches!(approach.keys, Keys::Known(_));
         let is_rounded = is_limited && rounded(page.limit) != page.limit;
-        if is_rounded {
-            self.push("* FROM (SELECT ");
+        if !is_rounded {
+            return columns(self, page).rows(page, approach);
         }
-        columns(self, page);
-        self.rows(page, approach);
-        if is_rounded {
-            self.push(") LIMIT ");
-            self.bind(Value::Int(page.limit));
-        }
+        columns(self.push("* FROM (SELECT "), page).rows(page, approach);
+        self.push(") LIMIT ").bind(Value::Int(page.limit))
     }
 
     /// The part after the columns that reads a page. The keys of the page come first: an index is
     /// scanned up to the end of the page, and only the rows of the page are read. A page at the
     /// beginning needs no such scan.
-    pub(super) fn rows(&mut self, page: &Page, approach: &Approach) {
-        let key = own(page.resource.key);
+    fn rows(&mut self, page: &Page, approach: &Approach) -> &mut Self {
         if let Keys::Known(keys) = &approach.keys {
             let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
-            self.from(&page, Joins::All);
-            self.conditions(&page, |_| true);
-            return self.order(&page, None, Texts::Whole);
+            return self.records(&page, Joins::All).order(&page, None, Texts::Whole);
         }
         if is_of_one(page) {
-            self.from(page, Joins::All);
-            self.conditions(page, |_| true);
-            return;
+            return self.records(page, Joins::All);
         }
         if begins_with_keys(page) || approach.keys == Keys::Named {
-            self.from(page, Joins::All);
-            self.conditions(page, |_| true);
-            self.order(page, None, Texts::Whole);
+            self.records(page, Joins::All).order(page, None, Texts::Whole);
             return self.limits(page.limit, page.offset, true);
         }
-        self.push(" FROM (");
-        self.keys_of(page, approach);
-        self.push(") p JOIN ");
-        self.push(page.resource.table);
-        self.push(" t ON ");
-        self.push(&key);
-        self.push(" = p.page_key");
-        self.joins(page, Joins::All);
+        self.push(" FROM (").keys_of(page, approach);
+        self.push(") p JOIN ").push(page.resource.table).push(" t ON ");
+        self.own(page.resource.key).push(" = p.page_key").joins(page, Joins::All);
         match &approach.keys {
-            Keys::Grouped(_) => {
-                self.push(" ORDER BY p.place, ");
-                self.key_order(page);
-            }
+            Keys::Grouped(_) => self.push(" ORDER BY p.place, ").key_order(page),
             _ if page.by_change() == Some(true) => self.push(" ORDER BY p.place"),
             _ => self.order(page, None, Texts::Whole),
         }
     }
 
-    pub(super) fn keys_of(&mut self, page: &Page, approach: &Approach) {
+    pub(super) fn keys_of(&mut self, page: &Page, approach: &Approach) -> &mut Self {
         match &approach.keys {
             Keys::Grouped(groups) => self.keys_of_groups(page, groups),
             keys => self.keys(page, keys, approach.texts),
@@ -160,43 +123,40 @@ impl Builder<'_> {
     }
 
     /// Begins a query that sorts long texts by all of their characters, if the order of a page needs it.
-    pub(super) fn begin_long_sort(&mut self, page: &Page) {
-        if let Some(longest) = page.order.field.and_then(|name| longest(page.resource, name)) {
-            self.push(&(self.dialect.sorts_long)(longest));
+    pub(super) fn begin_long_sort(&mut self, page: &Page) -> &mut Self {
+        match page.order.field.and_then(|name| longest(page.resource, name)) {
+            Some(longest) => self.push(&(self.dialect.sorts_long)(longest)),
+            None => self,
         }
     }
 
     /// Reads the keys of a page, in a column `page_key`.
-    fn keys(&mut self, page: &Page, keys: &Keys, texts: Texts) {
-        if let (Some(from), Some(true)) = (page.from_change(), page.by_change()) {
-            self.push("SELECT x.record AS page_key, x.seq AS place");
-            self.in_feed(page, from);
-            self.push(" ORDER BY x.seq");
-            return self.limits(page.limit, page.offset, true);
+    fn keys(&mut self, page: &Page, keys: &Keys, texts: Texts) -> &mut Self {
+        let is_by_change = page.by_change() == Some(true);
+        if let (Some(from), true) = (page.from_change(), is_by_change) {
+            self.push("SELECT x.record AS page_key, x.seq AS place").in_feed(page, from);
+            return self.push(" ORDER BY x.seq").limits(page.limit, page.offset, true);
         }
         self.page_keys(page);
-        if page.by_change() == Some(true) {
+        if is_by_change {
             self.push(", x.seq AS place");
         }
         if texts == Texts::Beginnings {
             let column = page.order.field.and_then(|name| order_column(page.resource, name));
             self.push(&format!(", {} AS beginning", column.unwrap_or_default()));
         }
-        self.push(" FROM ");
-        self.push(page.resource.table);
-        self.push(" t");
+        self.push(" FROM ").push(page.resource.table).push(" t");
         if let Keys::IndexScan(Some(index)) | Keys::FilterThenSortBy(Some(index)) = keys {
             self.push(&(self.dialect.index_hint)(index.name));
         }
-        self.changes(page);
-        self.joins(page, Joins::OfKeys);
+        self.changes(page).joins(page, Joins::OfKeys);
         match keys {
             Keys::IndexScan(index) => {
                 let narrowed = index.map_or(&[][..], |index| index.fields);
                 let order = page.order.field.unwrap_or(page.resource.key);
                 self.conditions(page, |test| {
                     test.field().is_some_and(|name| narrowed.contains(&name) || name == order)
-                });
+                })
             }
             // Another index would lead to all records of a country or a time.
             Keys::FilterThenSortBy(Some(index)) => self.conditions(page, |test| {
@@ -204,39 +164,30 @@ impl Builder<'_> {
                 chooses && test.field().is_some_and(|name| index.fields.contains(&name))
             }),
             _ => self.conditions(page, |_| true),
-        }
+        };
         let mut offset = page.offset;
         if let Keys::Seek(bound, passed) = keys {
-            self.push(and(page));
-            self.condition(page, bound, true);
+            self.push(and(page)).condition(page, bound, true);
             offset = *passed;
         }
         if let Some(after) = page.after {
             self.push(and(page));
-            match page.by_change() {
-                Some(true) => self.push("x.seq"),
-                _ => self.own(page.resource.key),
-            }
-            self.push(" > ");
-            self.bind(Value::Int(after));
+            let place = if is_by_change { self.push("x.seq") } else { self.own(page.resource.key) };
+            place.push(" > ").bind(Value::Int(after));
         }
-        match page.by_change() {
-            Some(true) => self.push(" ORDER BY x.seq"),
-            _ => {
-                let form = match keys {
-                    Keys::FilterThenSort => Some(self.dialect.without_index),
-                    Keys::FilterThenSortBy(_) => Some(self.dialect.defeat_order_index),
-                    _ => None,
-                };
-                self.order(page, form, texts);
-            }
-        }
-        self.limits(page.limit, offset, Probe::is_needless(page));
+        let form = match keys {
+            Keys::FilterThenSort => Some(self.dialect.without_index),
+            Keys::FilterThenSortBy(_) => Some(self.dialect.defeat_order_index),
+            _ => None,
+        };
+        let ordered =
+            if is_by_change { self.push(" ORDER BY x.seq") } else { self.order(page, form, texts) };
+        ordered.limits(page.limit, offset, Probe::is_needless(page))
     }
 
     /// Reads the keys of a page, in a column `page_key`, with each group sorted by itself. The
     /// column `place` is the position of a key's group.
-    pub(super) fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) {
+    fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) -> &mut Self {
         // Empty groups are appended, so that few different numbers of groups occur.
         let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
         let nones = none.iter().cycle().take(rounded_up(groups.len()) - groups.len());
@@ -244,45 +195,32 @@ impl Builder<'_> {
             if place > 0 {
                 self.push(" UNION ALL ");
             }
-            self.push(&format!("SELECT page_key, {place} AS place FROM ("));
-            self.page_keys(page);
-            self.push(" FROM ");
-            self.push(page.resource.table);
-            self.push(" t");
+            self.push(&format!("SELECT page_key, {place} AS place FROM (")).page_keys(page);
+            self.push(" FROM ").push(page.resource.table).push(" t");
             let sorted =
                 page.resource.storage.indexes.iter().find(|index| index.fields == [group.by]);
             if let Some(index) = sorted {
                 self.push(&(self.dialect.index_hint)(index.name));
             }
-            self.joins(page, Joins::OfConditions);
-            self.conditions(page, |_| sorted.is_none());
+            self.joins(page, Joins::OfConditions).conditions(page, |_| sorted.is_none());
             self.push(and(page));
-            self.own(group.by);
             match group.of[..] {
-                [0] => self.push(" IS NULL"),
-                _ => {
-                    self.push(" IN (");
-                    let keys = group.of.iter().map(|key| Value::Int(*key));
-                    self.bind_list(keys.collect());
-                    self.push(")");
-                }
-            }
-            self.push(" ORDER BY ");
-            self.key_order(page);
-            self.bind_limits(group.limit, group.offset);
+                [0] => self.own(group.by).push(" IS NULL"),
+                _ => self.push("t.").among(group.by, &group.of),
+            };
+            self.push(" ORDER BY ").key_order(page).bind_limits(group.limit, group.offset);
             self.push(&format!(") g{place}"));
         }
+        self
     }
 
-    pub(super) fn page_keys(&mut self, page: &Page) {
-        self.push("SELECT ");
-        self.own(page.resource.key);
-        self.push(" AS page_key");
+    pub(super) fn page_keys(&mut self, page: &Page) -> &mut Self {
+        self.push("SELECT ").own(page.resource.key).push(" AS page_key")
     }
 
     /// Adds the limit and the offset of a page; `straight` means that the page is reached along an
     /// index, without sorting.
-    pub(super) fn limits(&mut self, limit: i64, offset: i64, straight: bool) {
+    fn limits(&mut self, limit: i64, offset: i64, straight: bool) -> &mut Self {
         let in_text = match self.dialect.limits {
             Limits::Bound => false,
             Limits::TextOfIndex => offset == 0 && (straight || self.binds.is_empty()),
@@ -291,18 +229,15 @@ impl Builder<'_> {
         if !in_text {
             return self.bind_limits(limit, offset);
         }
-        self.push(&format!(" LIMIT {}", rounded(limit)));
+        self.push(&format!(" LIMIT {}", rounded(limit)))
     }
 
-    fn bind_limits(&mut self, limit: i64, offset: i64) {
-        self.push(" LIMIT ");
-        self.bind(Value::Int(limit));
-        self.push(" OFFSET ");
-        self.bind(Value::Int(offset));
+    fn bind_limits(&mut self, limit: i64, offset: i64) -> &mut Self {
+        self.push(" LIMIT ").bind(Value::Int(limit)).push(" OFFSET ").bind(Value::Int(offset))
     }
 
     /// The key, the shown fields and the version, named `c0`, `c1` and so on.
-    pub(super) fn columns(&mut self, page: &Page) {
+    fn columns(&mut self, page: &Page) -> &mut Self {
         let of = (std::ptr::from_ref(page.resource).addr(), std::mem::discriminant(&page.shape));
         if matches!(page.shape, Shape::Selected(_)) {
             return self.write_columns(page);
@@ -315,66 +250,58 @@ impl Builder<'_> {
         self.write_columns(page);
         let written = self.text.get(begin..).unwrap_or_default().into();
         COLUMNS.write().unwrap_or_else(PoisonError::into_inner).insert(of, written);
+        self
     }
 
-    fn write_columns(&mut self, page: &Page) {
+    fn write_columns(&mut self, page: &Page) -> &mut Self {
         let Page { resource, .. } = page;
-        self.own(resource.key);
-        self.push(" AS c0");
+        self.own(resource.key).push(" AS c0");
         let mut position = 1;
-        let mut next = |sql: &mut Self| {
-            sql.push(" AS ");
-            sql.cell(position);
-            position += 1;
-        };
         for field in page.columns() {
-            self.push(", ");
-            self.column(field);
-            next(self);
+            self.push(", ").column(field).push(" AS ").cell(position);
+            position += 1;
         }
         if resource.versioned {
-            self.push(", ");
-            self.own(VERSION);
-            next(self);
+            self.push(", ").own(VERSION).push(" AS ").cell(position);
         }
+        self
     }
 
     /// The number of bytes of the long texts of a row.
-    fn size(&mut self, page: &Page) {
+    fn size(&mut self, page: &Page) -> &mut Self {
         self.push("0");
         for (_, field) in page.measured() {
-            self.push(" + coalesce(octet_length(");
-            self.column(field);
-            self.push("), 0)");
+            self.push(" + coalesce(octet_length(").column(field).push("), 0)");
         }
-        self.push(" AS size");
+        self.push(" AS size")
     }
 
     /// The total of a page: a known number, or the query that counts it.
-    pub(super) fn known_total(&mut self, page: &Page, approach: &Approach) {
+    fn known_total(&mut self, page: &Page, approach: &Approach) -> &mut Self {
         match approach.total {
             Some(total) => self.bind(Value::Int(total)),
-            None => {
-                self.push("(");
-                self.total(page);
-                self.push(")");
-            }
+            None => self.push("(").total(page).push(")"),
         }
     }
 
     /// The order of a page. If no index must be scanned for it, it is written in a form that no
     /// index supports.
-    pub(super) fn order(&mut self, page: &Page, form: Option<fn(&str) -> String>, texts: Texts) {
+    pub(super) fn order(
+        &mut self,
+        page: &Page,
+        form: Option<fn(&str) -> String>,
+        texts: Texts,
+    ) -> &mut Self {
         self.push(" ORDER BY ");
         if let Some(name) = page.order.field {
             let descending = page.order.descending;
             let column = order_column(page.resource, name).unwrap_or_else(|| own(name));
-            match form {
-                None => self.push(&column),
-                Some(form) => self.push(&form(&column)),
-            }
-            self.push(direction(page));
-            let field = page.resource.fields().find(|field| field.name == name);
+            let column = match form {
+                None => column,
+                Some(form) => form(&column),
+            };
+            self.push(&column).push(direction(page));
+            let field = field_of(page.resource, name);
             // On a column that is never unset, this would keep an engine from using the index.
             if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
                 self.push((self.dialect.nulls_least)(descending));
@@ -382,17 +309,14 @@ impl Builder<'_> {
             self.push(", ");
             let next = next_order_column(page.resource, name).filter(|_| texts == Texts::Whole);
             if let Some(next) = next {
-                self.push(&next);
-                self.push(direction(page));
-                self.push(", ");
+                self.push(&next).push(direction(page)).push(", ");
             }
         }
-        self.key_order(page);
+        self.key_order(page)
     }
 
-    pub(super) fn key_order(&mut self, page: &Page) {
-        self.own(page.resource.key);
-        self.push(direction(page));
+    fn key_order(&mut self, page: &Page) -> &mut Self {
+        self.own(page.resource.key).push(direction(page))
     }
 }
 

@@ -75,52 +75,26 @@ impl<R: Row> Rows<R> {
     }
 }
 
-impl Column for i64 {
-    const KIND: Kind = Kind::COUNT;
+/// What is read as a column: the type, the kind of the column, and how a cell of it is read.
+macro_rules! columns {
+    ($($of:ty: $kind:expr, |$cell:ident, $column:ident| $read:expr;)*) => {
+        $(impl Column for $of {
+            const KIND: Kind = $kind;
 
-    fn read(cell: &Cell<'_>, column: &str) -> Result<Self, Error> {
-        cell.int(column)
-    }
+            fn read($cell: &Cell<'_>, $column: &str) -> Result<Self, Error> {
+                $read
+            }
+        })*
+    };
 }
 
-impl Column for bool {
-    const KIND: Kind = Kind::Flag;
-
-    fn read(cell: &Cell<'_>, column: &str) -> Result<Self, Error> {
-        Ok(cell.int(column)? != 0)
-    }
-}
-
-impl Column for String {
-    const KIND: Kind = Kind::WORD;
-
-    fn read(cell: &Cell<'_>, column: &str) -> Result<Self, Error> {
-        cell.text(column).map(str::to_owned)
-    }
-}
-
-impl Column for Amount {
-    const KIND: Kind = Kind::MONEY;
-
-    fn read(cell: &Cell<'_>, column: &str) -> Result<Self, Error> {
-        cell.int(column).map(Amount)
-    }
-}
-
-impl Column for Written {
-    const KIND: Kind = Kind::DateTime;
-
-    fn read(cell: &Cell<'_>, column: &str) -> Result<Self, Error> {
-        cell.text(column).map(|text| Written(text.to_owned()))
-    }
-}
-
-impl Column for Json {
-    const KIND: Kind = Kind::Json;
-
-    fn read(cell: &Cell<'_>, column: &str) -> Result<Self, Error> {
-        cell.text(column).map(|text| Json(text.to_owned()))
-    }
+columns! {
+    i64: Kind::COUNT, |cell, column| cell.int(column);
+    bool: Kind::Flag, |cell, column| Ok(cell.int(column)? != 0);
+    String: Kind::WORD, |cell, column| cell.text(column).map(str::to_owned);
+    Amount: Kind::MONEY, |cell, column| cell.int(column).map(Amount);
+    Written: Kind::DateTime, |cell, column| String::read(cell, column).map(Written);
+    Json: Kind::Json, |cell, column| String::read(cell, column).map(Json);
 }
 
 impl<C: Column> Column for Option<C> {

@@ -21,6 +21,13 @@ impl Statement {
     }
 }
 
+impl From<String> for Statement {
+    /// A statement without values.
+    fn from(text: String) -> Self {
+        Self { text, binds: Vec::new() }
+    }
+}
+
 /// Rows to insert into a table.
 #[derive(Debug)]
 pub struct RowsOf {
@@ -76,41 +83,53 @@ impl<'a> Builder<'a> {
         Self { dialect, text: String::with_capacity(512), binds: Vec::new() }
     }
 
-    pub(super) fn finish(self) -> Statement {
-        Statement { text: with_sums(self.text, self.dialect), binds: self.binds }
+    /// The statement; nothing is left of it here.
+    pub(super) fn finish(&mut self) -> Statement {
+        let (text, binds) = (std::mem::take(&mut self.text), std::mem::take(&mut self.binds));
+        Statement { text: with_sums(text, self.dialect), binds }
     }
 
-    pub(super) fn push(&mut self, text: &str) {
+    pub(super) fn push(&mut self, text: &str) -> &mut Self {
         self.text.push_str(text);
+        self
     }
 
-    pub(super) fn bind(&mut self, value: Value) {
+    pub(super) fn bind(&mut self, value: Value) -> &mut Self {
         self.binds.push(value);
         let limits = ["LIMIT ", "OFFSET "].iter().any(|name| self.text.ends_with(name));
         if limits && self.dialect.limits == Limits::Text {
             self.text.push_str("0 + ");
         }
-        self.text.push('?');
+        self.push("?")
     }
 
     /// The name of a column of the result. Many of them are written for each request, without the machinery of
     /// formats.
-    pub(super) fn cell(&mut self, position: usize) {
-        self.text.push('c');
-        self.text.push_str(itoa::Buffer::new().format(position));
+    pub(super) fn cell(&mut self, position: usize) -> &mut Self {
+        self.push("c").push(itoa::Buffer::new().format(position))
     }
 
     /// Values with commas between them, the last one repeated: lists of different lengths then
     /// share few texts, and a repetition does not change the meaning of a list.
-    pub(super) fn bind_list(&mut self, values: Vec<Value>) {
+    pub(super) fn bind_list(&mut self, values: Vec<Value>) -> &mut Self {
         let length = rounded_up(values.len());
         let last = values.last().cloned();
         let repeated = last.into_iter().cycle().take(length - values.len());
-        self.list(values.into_iter().chain(repeated), |sql, value| sql.bind(value));
+        self.list(values.into_iter().chain(repeated), Self::bind)
+    }
+
+    /// The condition that a column has one of these values.
+    pub(super) fn one_of(&mut self, column: &str, values: Vec<Value>) -> &mut Self {
+        self.push(column).push(" IN (").bind_list(values).push(")")
+    }
+
+    /// The condition that a column has one of these keys.
+    pub(super) fn among(&mut self, column: &str, keys: &[i64]) -> &mut Self {
+        self.one_of(column, keys.iter().map(|key| Value::Int(*key)).collect())
     }
 
     /// Text with the values for each `?`; an empty list becomes null, which equals no value.
-    pub(super) fn push_with_lists(&mut self, text: &str, binds: Vec<Vec<Value>>) {
+    pub(super) fn push_with_lists(&mut self, text: &str, binds: Vec<Vec<Value>>) -> &mut Self {
         let mut binds = binds.into_iter();
         for (position, piece) in text.split('?').enumerate() {
             if position > 0 {
@@ -120,19 +139,39 @@ impl<'a> Builder<'a> {
             }
             self.push(piece);
         }
+        self
+    }
+
+    /// The condition that one of these is met.
+    pub(super) fn any_of<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        each: impl FnMut(&mut Self, T) -> &mut Self,
+    ) -> &mut Self {
+        self.push("(").joined(" OR ", items, each).push(")")
     }
 
     pub(super) fn list<T>(
         &mut self,
-        items: impl Iterator<Item = T>,
-        mut each: impl FnMut(&mut Self, T),
-    ) {
-        for (position, item) in items.enumerate() {
+        items: impl IntoIterator<Item = T>,
+        each: impl FnMut(&mut Self, T) -> &mut Self,
+    ) -> &mut Self {
+        self.joined(", ", items, each)
+    }
+
+    fn joined<T>(
+        &mut self,
+        between: &str,
+        items: impl IntoIterator<Item = T>,
+        mut each: impl FnMut(&mut Self, T) -> &mut Self,
+    ) -> &mut Self {
+        for (position, item) in items.into_iter().enumerate() {
             if position > 0 {
-                self.push(", ");
+                self.push(between);
             }
             each(self, item);
         }
+        self
     }
 }
 

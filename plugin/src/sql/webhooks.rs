@@ -171,14 +171,9 @@ pub fn retries(id: i64) -> Rows<Retry> {
 /// Removes the failed events about these records of a type.
 pub fn remove_retries(id: i64, kind: &str, records: Vec<i64>, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("DELETE FROM shop_webhook_retries WHERE webhook_id = ");
-    sql.bind(Value::Int(id));
-    sql.push(" AND kind = ");
-    sql.bind(Value::Text(kind.to_owned()));
-    sql.push(" AND record IN (");
-    sql.bind_list(records.into_iter().map(Value::Int).collect());
-    sql.push(")");
-    sql.finish()
+    sql.push("DELETE FROM shop_webhook_retries WHERE webhook_id = ").bind(Value::Int(id));
+    sql.push(" AND kind = ").bind(Value::Text(kind.to_owned()));
+    sql.push(" AND ").among("record", &records).finish()
 }
 
 /// Removes all failed events of a webhook.
@@ -239,5 +234,5 @@ pub fn old_deliveries(before: Value, limit: i64) -> Rows<Key> {
 
 /// Removes these attempts.
 pub fn remove_deliveries_of(keys: Vec<i64>, dialect: &Dialect) -> Statement {
-    delete_keys("shop_webhook_deliveries", "shop_webhook_delivery_id", keys, dialect)
+    delete_keys("shop_webhook_deliveries", "shop_webhook_delivery_id", &keys, dialect)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::columns::{folded, rest};
-use super::copy::insert_rows;
+use super::copy::{insert_at_once, insert_rows};
 use super::dialect::Dialect;
 use super::row::{Key, Rows};
 use super::statement::{Builder, Statement};
@@ -31,11 +31,8 @@ pub fn lock(resource: &Resource, key: i64, dialect: &Dialect) -> Option<Statemen
         return Some(lock_row(resource.table, Some((resource.key, Value::Int(key))), dialect));
     }
     let mut sql = Builder::new(dialect);
-    sql.push("SELECT 1 FROM ");
-    sql.push(resource.table);
-    sql.by_key(resource, key);
-    sql.push(locks.exclusive);
-    Some(sql.finish())
+    sql.push("SELECT 1 FROM ").push(resource.table).by_key(resource, key);
+    Some(sql.push(locks.exclusive).finish())
 }
 
 /// Locks records in the order of their keys, so that writers who share some of them cannot wait for
@@ -45,11 +42,8 @@ pub fn lock_all(resource: &Resource, keys: &[i64], dialect: &Dialect) -> Option<
     let locks = dialect.locks?;
     let (key, table) = (resource.key, resource.table);
     let mut sql = Builder::new(dialect);
-    sql.push(&format!("SELECT {key} FROM {table} WHERE {key} IN ("));
-    sql.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
-    sql.push(&format!(") ORDER BY {key}"));
-    sql.push(locks.exclusive);
-    Some(sql.finish())
+    sql.push("SELECT ").push(key).push(" FROM ").push(table).push(" WHERE ").among(key, keys);
+    Some(sql.push(" ORDER BY ").push(key).push(locks.exclusive).finish())
 }
 
 /// Takes the lock for serialised writes of the store; `None` on an engine with one writer at a
@@ -59,10 +53,7 @@ pub fn lock_store(dialect: &Dialect) -> Option<Statement> {
     if locks.node_local {
         return Some(lock_row("shop_meta", None, dialect));
     }
-    let mut sql = Builder::new(dialect);
-    sql.push("SELECT one FROM shop_meta");
-    sql.push(locks.exclusive);
-    Some(sql.finish())
+    Some(format!("SELECT one FROM shop_meta{}", locks.exclusive).into())
 }
 
 /// Locks the records that a code refers to, which no foreign key protects, where the lock of a
@@ -84,20 +75,13 @@ pub fn insert<'a>(
     values: impl Iterator<Item = (&'a Field, &'a Value)>,
     dialect: &Dialect,
 ) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.push("INSERT INTO ");
-    sql.push(resource.table);
-    sql.push(" (");
     let (columns, values) = row_of(resource, values);
-    sql.list(columns.iter(), |sql, name| sql.push(name));
-    sql.push(") VALUES (");
-    sql.list(values.into_iter(), |sql, value| sql.bind(value));
-    sql.push(")");
+    let mut insert = insert_at_once(resource.table, &columns, values, dialect);
     if dialect.returns_keys {
-        sql.push(" RETURNING ");
-        sql.push(resource.key);
+        insert.text.push_str(" RETURNING ");
+        insert.text.push_str(resource.key);
     }
-    sql.finish()
+    insert
 }
 
 /// Reads keys that the table of a resource will not generate for other records; `None` on an engine that gives keys only
@@ -122,14 +106,12 @@ pub fn insert_all<'a>(
     records: impl Iterator<Item = impl Iterator<Item = (&'a Field, &'a Value)>>,
     dialect: &Dialect,
 ) -> Vec<Statement> {
-    let mut columns = Vec::new();
-    let mut rows = Vec::new();
+    let (mut columns, mut rows) = (Vec::new(), Vec::new());
     for record in records {
         let row;
         (columns, row) = row_of(resource, record);
         rows.push(row);
     }
-    let columns: Vec<&str> = columns.iter().map(|column| &**column).collect();
     insert_rows(resource.table, &columns, rows, dialect)
 }
 
@@ -157,27 +139,17 @@ pub fn update_each<'a, const N: usize>(
     let same = columns_of(resource, same);
     let chunks = values.chunks(AT_ONCE).map(|values| {
         let mut sql = Builder::new(dialect);
-        sql.push("UPDATE ");
-        sql.push(resource.table);
-        sql.push(" SET version = version + 1");
-        for (name, value) in &same {
-            sql.push(&format!(", {name} = "));
-            sql.bind(value.clone());
-        }
+        sql.update(resource, same.iter().cloned());
         for (place, field) in fields.iter().enumerate() {
             sql.push(&format!(", {} = CASE {}", field.name, resource.key));
             for (key, values) in values {
-                sql.push(" WHEN ");
-                sql.bind(Value::Int(*key));
-                sql.push(" THEN ");
-                sql.bind(values[place].clone());
+                sql.push(" WHEN ").bind(Value::Int(*key));
+                sql.push(" THEN ").bind(values[place].clone());
             }
             sql.push(" END");
         }
-        sql.push(&format!(" WHERE {} IN (", resource.key));
-        sql.bind_list(values.iter().map(|(key, _)| Value::Int(*key)).collect());
-        sql.push(")");
-        sql.finish()
+        let keys = values.iter().map(|(key, _)| Value::Int(*key));
+        sql.push(" WHERE ").one_of(resource.key, keys.collect()).finish()
     });
     chunks.collect()
 }
@@ -193,15 +165,8 @@ pub fn touch_all<'a>(
         return None;
     }
     let mut sql = Builder::new(dialect);
-    sql.push(&format!("UPDATE {} SET version = version + 1", resource.table));
-    for (name, value) in columns_of(resource, values) {
-        sql.push(&format!(", {name} = "));
-        sql.bind(value);
-    }
-    sql.push(&format!(" WHERE {} IN (", resource.key));
-    sql.bind_list(keys.iter().map(|key| Value::Int(*key)).collect());
-    sql.push(")");
-    Some(sql.finish())
+    sql.update(resource, columns_of(resource, values)).push(" WHERE ");
+    Some(sql.among(resource.key, keys).finish())
 }
 
 /// Changes fields of a row of the table, which becomes a record of the resource.
@@ -217,115 +182,76 @@ pub fn create_stock_record<'a>(
 /// Removes a record.
 pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("DELETE FROM ");
-    sql.push(resource.table);
-    sql.by_key(resource, key);
-    sql.finish()
+    sql.push("DELETE FROM ").push(resource.table).by_key(resource, key).finish()
 }
 
 /// Removes the rows of a table with these keys.
-pub(super) fn delete_keys(table: &str, key: &str, keys: Vec<i64>, dialect: &Dialect) -> Statement {
+pub(super) fn delete_keys(table: &str, key: &str, keys: &[i64], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push(&format!("DELETE FROM {table} WHERE {key} IN ("));
-    sql.bind_list(keys.into_iter().map(Value::Int).collect());
-    sql.push(")");
-    sql.finish()
+    sql.push("DELETE FROM ").push(table).push(" WHERE ").among(key, keys).finish()
 }
 
 /// All checks in one query: one row with a number for each, 1 if it passed.
 pub fn checks(checks: &[&Check], dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("SELECT ");
-    sql.list(checks.iter(), |sql, check| match check {
+    let all = sql.push("SELECT ").list(checks, |sql, check| match check {
         Check::Exists { target, column, value, within, .. } => {
-            sql.push("EXISTS (SELECT 1 FROM ");
-            sql.push(target.table);
-            sql.push(" WHERE ");
-            sql.push(column);
-            sql.push(" = ");
-            sql.bind(value.clone());
+            sql.push("EXISTS (SELECT 1 FROM ").push(target.table);
+            sql.push(" WHERE ").push(column).push(" = ").bind(value.clone());
             if let Some((column, value)) = within {
-                sql.push(" AND ");
-                sql.push(column);
-                sql.push(" = ");
-                sql.bind(value.clone());
+                sql.push(" AND ").push(column).push(" = ").bind(value.clone());
             }
             // The database itself does not protect a reference by a code.
             if let (true, Some(locks)) = (*column != target.key, dialect.locks) {
                 sql.push(locks.shared);
             }
-            sql.push(")");
+            sql.push(")")
         }
         Check::Free { resource, unique, values, except } => {
             let (table, key) = unique.among.unwrap_or((resource.table, resource.key));
-            sql.push("NOT EXISTS (SELECT 1 FROM ");
-            sql.push(table);
-            sql.push(" WHERE ");
+            sql.push("NOT EXISTS (SELECT 1 FROM ").push(table).push(" WHERE ");
             for (name, value) in unique.fields.iter().zip(values) {
                 let (column, value) = match value {
                     Value::Text(text) if unique.any_case => (folded(name), Value::Text(fold(text))),
                     _ => ((*name).to_owned(), value.clone()),
                 };
-                sql.push(&column);
-                sql.push(" = ");
-                sql.bind(value);
-                sql.push(" AND ");
+                sql.push(&column).push(" = ").bind(value).push(" AND ");
                 if unique.unless_empty {
                     // An index without empty texts can be used only if the query excludes them.
-                    sql.push(&column);
-                    sql.push(" <> '' AND ");
+                    sql.push(&column).push(" <> '' AND ");
                 }
             }
             for (name, value) in resource.fixed.iter().filter(|_| unique.among.is_none()) {
-                sql.push(name);
-                sql.push(" = ");
-                sql.bind(Value::Int(*value));
-                sql.push(" AND ");
+                sql.push(name).push(" = ").bind(Value::Int(*value)).push(" AND ");
             }
-            sql.push(key);
-            sql.push(" <> ");
-            sql.bind(Value::Int(*except));
-            sql.push(")");
+            sql.push(key).push(" <> ").bind(Value::Int(*except)).push(")")
         }
     });
-    sql.finish()
+    all.finish()
 }
 
 /// Counts the records that refer to one: one row with a number for each referring column, which is
 /// given by its table, its name and the value that it contains.
 pub fn count_references(referring: Vec<(&str, &str, Value)>, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("SELECT ");
-    sql.list(referring.into_iter(), |sql, (table, column, value)| {
-        sql.push("(SELECT count(*) FROM ");
-        sql.push(table);
-        sql.push(" WHERE ");
-        sql.push(column);
-        sql.push(" = ");
-        sql.bind(value);
-        sql.push(")");
+    let counts = sql.push("SELECT ").list(referring, |sql, (table, column, value)| {
+        sql.push("(SELECT count(*) FROM ").push(table);
+        sql.push(" WHERE ").push(column).push(" = ").bind(value).push(")")
     });
-    sql.finish()
+    counts.finish()
 }
 
 /// Updates the paths and levels of all descendants of a category.
 pub fn move_branch(old: &str, new: &str, deeper: i64, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.push("UPDATE shop_categories SET version = version + 1, path = ");
-    sql.bind(Value::Text(new.to_owned()));
-    sql.push(" || substr(path, ");
-    sql.push(dialect.char_length);
-    sql.push("(");
-    sql.bind(Value::Text(old.to_owned()));
-    sql.push(") + 1), level = level + ");
-    sql.bind(Value::Int(deeper));
+    sql.bind(Value::Text(new.to_owned())).push(" || substr(path, ").push(dialect.char_length);
+    sql.push("(").bind(Value::Text(old.to_owned())).push(") + 1)");
+    sql.push(", level = level + ").bind(Value::Int(deeper));
     // The path of a descendant begins with the old path and a slash; '0' is the character after
     // '/'.
-    sql.push(" WHERE path > ");
-    sql.bind(Value::Text(format!("{old}/")));
-    sql.push(" AND path < ");
-    sql.bind(Value::Text(format!("{old}0")));
-    sql.finish()
+    sql.push(" WHERE path > ").bind(Value::Text(format!("{old}/")));
+    sql.push(" AND path < ").bind(Value::Text(format!("{old}0"))).finish()
 }
 
 /// Changes columns of a row, and counts the change in its version.
@@ -335,26 +261,25 @@ fn change(
     columns: impl IntoIterator<Item = (ColumnName, Value)>,
     dialect: &Dialect,
 ) -> Statement {
-    let mut sql = Builder::new(dialect);
-    sql.push("UPDATE ");
-    sql.push(resource.table);
-    sql.push(" SET version = version + 1");
-    for (name, value) in columns {
-        sql.push(", ");
-        sql.push(&name);
-        sql.push(" = ");
-        sql.bind(value);
-    }
-    sql.by_key(resource, key);
-    sql.finish()
+    Builder::new(dialect).update(resource, columns).by_key(resource, key).finish()
 }
 
 impl Builder<'_> {
-    pub(super) fn by_key(&mut self, resource: &Resource, key: i64) {
-        self.push(" WHERE ");
-        self.push(resource.key);
-        self.push(" = ");
-        self.bind(Value::Int(key));
+    /// Begins to change columns of rows, and to count the change in their versions.
+    fn update(
+        &mut self,
+        resource: &Resource,
+        columns: impl IntoIterator<Item = (ColumnName, Value)>,
+    ) -> &mut Self {
+        self.push("UPDATE ").push(resource.table).push(" SET version = version + 1");
+        for (name, value) in columns {
+            self.push(", ").push(&name).push(" = ").bind(value);
+        }
+        self
+    }
+
+    fn by_key(&mut self, resource: &Resource, key: i64) -> &mut Self {
+        self.push(" WHERE ").push(resource.key).push(" = ").bind(Value::Int(key))
     }
 }
 
@@ -362,14 +287,9 @@ impl Builder<'_> {
 /// by updating it.
 fn lock_row(table: &str, of: Option<(&str, Value)>, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.push("UPDATE ");
-    sql.push(table);
-    sql.push(" SET locks = locks + 1");
+    sql.push("UPDATE ").push(table).push(" SET locks = locks + 1");
     if let Some((column, value)) = of {
-        sql.push(" WHERE ");
-        sql.push(column);
-        sql.push(" = ");
-        sql.bind(value);
+        sql.push(" WHERE ").push(column).push(" = ").bind(value);
     }
     sql.finish()
 }

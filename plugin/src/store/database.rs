@@ -84,7 +84,7 @@ impl Store {
     pub async fn recount(&self) -> Result<(), Error> {
         let tables = kept::recount(self.dialect().kept).into_iter();
         let texts = tables.flat_map(|table| table.statements);
-        self.write(texts.map(|text| Statement { text, binds: Vec::new() })).await
+        self.write(texts.map(Statement::from)).await
     }
 
     /// Begins another feed of changes: whoever follows the one before has to start over.
@@ -93,8 +93,7 @@ impl Store {
     /// Database errors; nothing changes then.
     pub async fn renew_feed(&self) -> Result<(), Error> {
         let name = getrandom::u64().map_err(host_interface::Error::failed)?;
-        let texts = places::renew(name, self.dialect()).into_iter();
-        self.write(texts.map(|text| Statement { text, binds: Vec::new() })).await
+        self.write(places::renew(name, self.dialect()).map(Statement::from)).await
     }
 
     /// Makes the engine collect statistics about these tables, for its planner.

@@ -180,9 +180,7 @@ impl Driver for MySql {
     }
 
     fn classify(error: sqlx::Error) -> Error {
-        let database = error.as_database_error();
-        let database = database.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
-        let Some(database) = database else { return without_code(error) };
+        let Some(database) = of_server(&error) else { return without_code(error) };
         match database.number() {
             // Duplicate value: "Duplicate entry '...' for key 'index'", where MySQL includes the
             // table.
@@ -216,7 +214,7 @@ impl Driver for MySql {
     }
 
     fn must_close(error: &sqlx::Error) -> bool {
-        number_of(error) == Some(TOO_MANY_STATEMENTS)
+        of_server(error).is_some_and(|error| error.number() == TOO_MANY_STATEMENTS)
     }
 
     /// The failure may come from a table whose triggers the server has read only in part, as
@@ -224,7 +222,8 @@ impl Driver for MySql {
     /// fail until the triggers are read again, which is all that a repair does to tables of this
     /// kind.
     fn remedy(error: &sqlx::Error) -> Option<&'static str> {
-        let is_half_read = matches!(number_of(error), Some(1064 | 1146));
+        let number = of_server(error).map(MySqlDatabaseError::number);
+        let is_half_read = matches!(number, Some(1064 | 1146));
         is_half_read.then_some(
             "ROLLBACK; SET STATEMENT lock_wait_timeout = 2 FOR \
              REPAIR LOCAL TABLE shop_addresses, shop_orders, shop_products",
@@ -247,11 +246,9 @@ async fn kill(brake: &Brake, options: &MySqlConnectOptions) -> Result<(), sqlx::
     connection.close().await
 }
 
-/// The server's error number.
-fn number_of(error: &sqlx::Error) -> Option<u16> {
-    let error = error.as_database_error();
-    let error = error.and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
-    error.map(MySqlDatabaseError::number)
+/// The error as the server describes it.
+fn of_server(error: &sqlx::Error) -> Option<&MySqlDatabaseError> {
+    error.as_database_error()?.try_downcast_ref()
 }
 
 /// Bulk-loading step by step, since this engine has no transactional changes of tables. The tables

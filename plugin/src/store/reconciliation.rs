@@ -149,17 +149,17 @@ async fn replace<D: Driver>(
         let noted = found.noted.get(&object.name).map(|(digest, _)| digest);
         is_damaged || noted != Some(&object.digest())
     };
-    let mut replaced = HashSet::new();
-    for object in objects.iter().filter(|object| object.name.starts_with("table ")) {
-        if differs(object) {
-            execute_all::<D>(connection, object.create.clone()).await?;
-            replaced.insert(object.name.as_str());
-        }
+    let is_table = |object: &&Object| object.name.starts_with("table ");
+    let (tables, others): (Vec<&Object>, Vec<_>) = objects.iter().partition(is_table);
+    let replaced: Vec<&Object> = tables.into_iter().filter(|table| differs(table)).collect();
+    for table in &replaced {
+        execute_all::<D>(connection, table.create.clone()).await?;
     }
-    for object in objects.iter().filter(|object| !object.name.starts_with("table ")) {
+    for object in others {
         // A table takes its triggers with it.
         let on = object.on.as_ref().map(|table| format!("table {table}"));
-        if differs(object) || on.is_some_and(|table| replaced.contains(table.as_str())) {
+        let is_gone = on.is_some_and(|on| replaced.iter().any(|table| table.name == on));
+        if is_gone || differs(object) {
             execute_all::<D>(connection, object.create.clone()).await?;
             execute::<D>(connection, derived::note_object(object)).await?;
         }
@@ -169,9 +169,9 @@ async fn replace<D: Driver>(
         execute_all::<D>(connection, vec![remove.clone()]).await?;
         execute::<D>(connection, [derived::forget_object(name)]).await?;
     }
-    for object in objects.iter().filter(|object| replaced.contains(object.name.as_str())) {
-        execute_all::<D>(connection, object.fill.clone()).await?;
-        execute::<D>(connection, derived::note_object(object)).await?;
+    for table in replaced {
+        execute_all::<D>(connection, table.fill.clone()).await?;
+        execute::<D>(connection, derived::note_object(table)).await?;
     }
     if is_damaged {
         execute_all::<D>(connection, another_feed::<D>()?.to_vec()).await?;

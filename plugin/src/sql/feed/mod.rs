@@ -6,4 +6,4 @@ pub mod postgres;
 pub mod sqlite;
 mod table;
 
-pub use table::{Change, Followed, Part, Shown, followed};
+pub use table::{Change, Followed, followed};

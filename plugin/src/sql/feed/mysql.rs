@@ -1,7 +1,8 @@
 //! Triggers of MariaDB and MySQL, whose cascades fire none: the trigger of a row that is to be deleted
 //! queues its parts too.
 
-use super::table::{Change, Followed, Part};
+use super::table::{Change, Followed};
+use crate::model::resource::Resource;
 
 /// The statements that create the triggers of a table.
 pub fn triggers(of: &Followed) -> Vec<String> {
@@ -15,7 +16,7 @@ pub fn triggers(of: &Followed) -> Vec<String> {
         "    IF OLD.version <> NEW.version THEN\n{}    END IF;\n",
         queue(of, Change::Update, 8)
     );
-    let parts: String = of.parts.iter().map(|part| queue_parts(part, of.key)).collect();
+    let parts: String = of.parts.iter().map(|(part, by)| queue_parts(part, by, of.key)).collect();
     let mut made = vec![
         trigger("new", "AFTER INSERT", queue(of, Change::Insert, 4)),
         trigger("old", "AFTER DELETE", queue(of, Change::Delete, 4)),
@@ -30,15 +31,15 @@ pub fn triggers(of: &Followed) -> Vec<String> {
 fn queue(of: &Followed, change: Change, indent: usize) -> String {
     let row = change.row();
     let space = " ".repeat(indent);
-    let queue = of.shown.iter().map(|shown| {
-        let (kind, key, created) = (shown.kind, of.key, change.created(shown));
+    let queue = of.shown.iter().map(|resource| {
+        let (kind, key, created) = (resource.kind, of.key, change.created(resource));
         let insert = |space: &str| {
             format!(
                 "{space}INSERT INTO shop_change_queue (kind, record, created)\n\
                  {space}VALUES ('{kind}', {row}.{key}, {created});\n"
             )
         };
-        match shown.only {
+        match resource.fixed.first() {
             None => insert(&space),
             Some((column, value)) => {
                 let values = change.values(column);
@@ -51,8 +52,8 @@ fn queue(of: &Followed, change: Change, indent: usize) -> String {
 }
 
 /// Queues the deletion of the parts of a row.
-fn queue_parts(part: &Part, key: &str) -> String {
-    let Part { kind, table, key: own, by } = part;
+fn queue_parts(part: &Resource, by: &str, key: &str) -> String {
+    let Resource { kind, table, key: own, .. } = part;
     format!(
         "    INSERT INTO shop_change_queue (kind, record)\n    \
          SELECT '{kind}', {own} FROM {table}\n    WHERE {by} = OLD.{key};\n"

@@ -7,9 +7,9 @@ use super::table::Followed;
 /// The statements that create the triggers of a table, after their function.
 pub fn triggers(of: &Followed) -> Vec<String> {
     let Followed { table, key, .. } = of;
-    let queue = of.shown.iter().map(|shown| {
+    let queue = of.shown.iter().map(|resource| {
         // A row that is no such record, or does not exist, before the change.
-        let created = match shown.only {
+        let created = match resource.fixed.first() {
             None => "(TG_OP = 'INSERT')::integer".to_owned(),
             Some((column, value)) => {
                 format!(
@@ -21,9 +21,9 @@ pub fn triggers(of: &Followed) -> Vec<String> {
         let insert = format!(
             "INSERT INTO shop_change_queue (kind, record, created)\n    \
              VALUES ('{}', coalesce(NEW.{key}, OLD.{key}), {created});\n",
-            shown.kind
+            resource.kind
         );
-        match shown.only {
+        match resource.fixed.first() {
             None => format!("    {insert}"),
             // A row that does not exist before or after the change has no value here.
             Some((column, value)) => format!(

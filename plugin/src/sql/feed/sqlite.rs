@@ -21,10 +21,10 @@ pub fn triggers(of: &Followed) -> Vec<String> {
 fn trigger(of: &Followed, name: &str, event: &str, change: Change) -> String {
     let Followed { table, key, .. } = of;
     let row = change.row();
-    let queue = of.shown.iter().map(|shown| {
-        let (kind, created) = (shown.kind, change.created(shown));
+    let queue = of.shown.iter().map(|resource| {
+        let (kind, created) = (resource.kind, change.created(resource));
         let insert = "INSERT INTO shop_change_queue (kind, record, created)";
-        match shown.only {
+        match resource.fixed.first() {
             None => format!("    {insert}\n    VALUES ('{kind}', {row}.{key}, {created});\n"),
             Some((column, value)) => {
                 let values = change.values(column);

@@ -2,6 +2,7 @@
 //! been shipped from the shipments, what was given back from the refunds, indexes of texts from the texts.
 //! Here are the statements that compare both, and those that correct what can be corrected.
 
+use super::items::SumOfLines;
 use super::parts;
 use super::refunds;
 use super::terms::{Comparison, Correction, Repair, Terms};
@@ -19,37 +20,23 @@ pub fn comparisons(terms: &Terms) -> Vec<Comparison> {
 /// The stock that a product itself has is the sum of its own entries: all of its quantity, or nothing where it is
 /// in variants.
 fn quantities() -> Comparison {
-    Comparison {
-        table: PRODUCTS.table,
-        identity: &[("shop_product_id", Kind::COUNT)],
-        column: "quantity",
-        differences: "SELECT shop_product_id, held, coalesce(total, 0) FROM (\
-            SELECT shop_product_id, CASE WHEN variant_count = 0 THEN quantity ELSE 0 END AS held \
-            FROM shop_products) p LEFT JOIN (SELECT product_id, sum(quantity_delta) AS total \
-            FROM shop_inventory_ledger WHERE variant_id IS NULL GROUP BY product_id) ledger \
-            ON product_id = shop_product_id WHERE held <> coalesce(total, 0) \
-            ORDER BY shop_product_id"
-            .to_owned(),
-        of: &PRODUCTS,
-        repair: Repair::Impossible,
-    }
+    let differences = "SELECT shop_product_id, held, coalesce(total, 0) FROM (\
+        SELECT shop_product_id, CASE WHEN variant_count = 0 THEN quantity ELSE 0 END AS held \
+        FROM shop_products) p LEFT JOIN (SELECT product_id, sum(quantity_delta) AS total \
+        FROM shop_inventory_ledger WHERE variant_id IS NULL GROUP BY product_id) ledger \
+        ON product_id = shop_product_id WHERE held <> coalesce(total, 0) \
+        ORDER BY shop_product_id";
+    Comparison::of(&PRODUCTS, "quantity", differences)
 }
 
 /// The quantity of a variant beside the master is the sum of its own entries.
 fn of_variants() -> Comparison {
-    Comparison {
-        table: VARIANTS.table,
-        identity: &[("shop_variant_id", Kind::COUNT)],
-        column: "quantity",
-        differences: "SELECT shop_variant_id, coalesce(quantity, 0), coalesce(total, 0) \
-            FROM shop_variants LEFT JOIN (SELECT variant_id, sum(quantity_delta) AS total \
-            FROM shop_inventory_ledger WHERE variant_id IS NOT NULL GROUP BY variant_id) ledger \
-            ON variant_id = shop_variant_id \
-            WHERE coalesce(quantity, 0) <> coalesce(total, 0) ORDER BY shop_variant_id"
-            .to_owned(),
-        of: &VARIANTS,
-        repair: Repair::Impossible,
-    }
+    let differences = "SELECT shop_variant_id, coalesce(quantity, 0), coalesce(total, 0) \
+        FROM shop_variants LEFT JOIN (SELECT variant_id, sum(quantity_delta) AS total \
+        FROM shop_inventory_ledger WHERE variant_id IS NOT NULL GROUP BY variant_id) ledger \
+        ON variant_id = shop_variant_id \
+        WHERE coalesce(quantity, 0) <> coalesce(total, 0) ORDER BY shop_variant_id";
+    Comparison::of(&VARIANTS, "quantity", differences)
 }
 
 /// The quantity of a product is the sum of its further variants. The triggers add it up anew where a
@@ -65,86 +52,50 @@ fn counts() -> Comparison {
 }
 
 fn compared_with_parts(column: &'static str, total: &str, these: &str) -> Comparison {
-    Comparison {
-        table: PRODUCTS.table,
-        identity: &[("shop_product_id", Kind::COUNT)],
-        column,
-        differences: format!(
-            "SELECT shop_product_id, {column}, total FROM (\
-             SELECT shop_product_id, p.variant_count AS parts, p.{column}, {total} AS total \
-             FROM shop_products p LEFT JOIN shop_variants v \
-             ON v.product_id = shop_product_id AND v.is_master = 0 \
-             GROUP BY shop_product_id, p.variant_count, p.{column}) compared \
-             WHERE {these} {column} <> total ORDER BY shop_product_id"
-        ),
-        of: &PRODUCTS,
-        repair: Repair::Each(vec![Correction {
-            text: parts::add_up(&STOCK_OF_VARIANTS, "?").trim_end_matches(";\n").to_owned(),
-            binds: &[0, 0, 0],
-        }]),
-    }
+    let differences = format!(
+        "SELECT shop_product_id, {column}, total FROM (\
+         SELECT shop_product_id, p.variant_count AS parts, p.{column}, {total} AS total \
+         FROM shop_products p LEFT JOIN shop_variants v \
+         ON v.product_id = shop_product_id AND v.is_master = 0 \
+         GROUP BY shop_product_id, p.variant_count, p.{column}) compared \
+         WHERE {these} {column} <> total ORDER BY shop_product_id"
+    );
+    let add_up = parts::add_up(&STOCK_OF_VARIANTS, "?");
+    let add_up = Correction::new(add_up.trim_end_matches(";\n"), &[0, 0, 0]);
+    let repair = Repair::Each(vec![add_up]);
+    Comparison { repair, ..Comparison::of(&PRODUCTS, column, differences) }
 }
 
 /// An entry of a ledger begins with the quantity that the one before it of the same stock has left.
 fn entries() -> Comparison {
+    let differences = "SELECT entry_id, quantity_before, reached FROM (\
+        SELECT entry_id, quantity_before, coalesce(lag(quantity_after) OVER \
+        (PARTITION BY product_id, variant_id ORDER BY entry_id), 0) AS reached \
+        FROM shop_inventory_ledger) entries WHERE quantity_before <> reached ORDER BY entry_id";
     Comparison {
         table: "shop_inventory_ledger",
-        identity: &[("entry_id", Kind::COUNT)],
-        column: "quantity_before",
-        differences: "SELECT entry_id, quantity_before, reached FROM (\
-            SELECT entry_id, quantity_before, coalesce(lag(quantity_after) OVER \
-            (PARTITION BY product_id, variant_id ORDER BY entry_id), 0) AS reached \
-            FROM shop_inventory_ledger) entries WHERE quantity_before <> reached ORDER BY entry_id"
-            .to_owned(),
-        of: &PRODUCTS,
-        repair: Repair::Impossible,
+        identity: vec![("entry_id", Kind::COUNT)],
+        ..Comparison::of(&PRODUCTS, "quantity_before", differences)
     }
 }
 
 /// What has been shipped of an item is what its shipments contain. Where they contain more than was
 /// ordered, it stays as it is. A corrected order has another version, because clients see the change.
 fn shipped(terms: &Terms) -> Comparison {
-    let lines = terms.lines_of_shipments;
-    let counted = format!(
-        "(SELECT coalesce(sum(quantity), 0) FROM {lines} WHERE order_key = ? AND item = ?)"
-    );
-    let steps = vec![
-        // Locks the order, like everything that ships an item.
-        Correction {
-            text: "UPDATE shop_orders SET version = version WHERE shop_order_id = ?".to_owned(),
-            binds: &[0],
-        },
-        Correction {
-            text: format!(
-                "UPDATE shop_orderitems SET version = version + 1, shipped = {counted} \
-                 WHERE shop_orderitem_id = ? AND orderitem_quantity >= {counted}"
-            ),
-            binds: &[0, 1, 1, 0, 1],
-        },
-        Correction {
-            text: "UPDATE shop_orders SET version = version + 1, \
-                fulfilment_state = CASE WHEN NOT EXISTS \
-                (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'unfulfilled' \
-                WHEN EXISTS (SELECT 1 FROM shop_orderitems WHERE order_key = shop_order_id \
-                AND shipped < orderitem_quantity) THEN 'partial' ELSE 'fulfilled' END \
-                WHERE shop_order_id = ?"
-                .to_owned(),
-            binds: &[0],
-        },
-    ];
-    Comparison {
-        table: "shop_orderitems",
-        identity: &[("order_key", Kind::COUNT), ("shop_orderitem_id", Kind::COUNT)],
+    let shipped = SumOfLines {
         column: "shipped",
-        differences: format!(
-            "SELECT order_key, item, sum(stored), sum(counted) FROM (\
-             SELECT order_key, shop_orderitem_id AS item, shipped AS stored, 0 AS counted \
-             FROM shop_orderitems WHERE shipped <> 0 \
-             UNION ALL SELECT order_key, item, 0 AS stored, quantity AS counted FROM {lines}) \
-             compared GROUP BY order_key, item HAVING sum(stored) <> sum(counted) \
-             ORDER BY order_key, item"
-        ),
+        lines: terms.lines_of_shipments,
+        summand: "quantity",
+        units: str::to_owned,
+        within: " AND orderitem_quantity >= ",
         of: &ORDERS,
-        repair: Repair::Each(steps),
-    }
+    };
+    shipped.compared(
+        "UPDATE shop_orders SET version = version + 1, \
+         fulfilment_state = CASE WHEN NOT EXISTS \
+         (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'unfulfilled' \
+         WHEN EXISTS (SELECT 1 FROM shop_orderitems WHERE order_key = shop_order_id \
+         AND shipped < orderitem_quantity) THEN 'partial' ELSE 'fulfilled' END \
+         WHERE shop_order_id = ?",
+    )
 }

@@ -2,6 +2,7 @@
 //! statements that recount and compare. All of it is generated from `model::kept`.
 
 mod derived;
+mod items;
 mod layout;
 pub mod mysql;
 mod parts;

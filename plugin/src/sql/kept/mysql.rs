@@ -1,11 +1,11 @@
 //! Triggers of MariaDB and MySQL: one for each event of a table, so that the slot of a record is
 //! looked up once. Its body updates only the numbers that have changed.
 
-use super::layout::{indented, joined, listed};
+use super::layout::{compared, conditional, indented, joined, listed};
 use super::parts;
-use super::terms::{self, Comparison, Correction, Rebuild, Repair, Terms, only};
+use super::terms::{self, Comparison, Correction, Rebuild, Repair, Terms, only, zeros};
 use crate::model::kept::{
-    self, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Pieces, Records, SLOT, SLOTS,
+    self, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Pieces, Records, Revisions, SLOT, SLOTS,
 };
 use crate::model::value::Kind;
 
@@ -52,32 +52,21 @@ fn triggers() -> Vec<String> {
     for of in COUNTED {
         let kept: Vec<&Aggregate> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
         let own_days = DAY_REVISIONS.of == of;
-        let each = |count: &dyn Fn(&Aggregate) -> String| {
-            kept.iter().map(|kept| count(kept)).collect::<String>()
+        let all = |row: &str| {
+            let counts = kept.iter().map(|kept| added(kept, row));
+            counts.chain(own_days.then(|| revised(row))).collect::<String>()
         };
-        let days = |rows: &[&str]| {
-            if own_days {
-                rows.iter().map(|row| revised(row)).collect::<String>()
-            } else {
-                String::new()
-            }
-        };
-        let new = each(&|kept| added(kept, "NEW.")) + &days(&["NEW."]);
-        let old = each(&|kept| added(kept, "OLD.")) + &days(&["OLD."]);
-        let mut change = each(&|kept| {
-            let reads = kept.reads();
-            if reads.is_empty() {
-                String::new()
-            } else {
-                where_changed(&reads, &(added(kept, "OLD.") + &added(kept, "NEW.")))
-            }
+        let counts = kept.iter().filter(|kept| !kept.reads().is_empty()).map(|kept| {
+            where_changed(&kept.reads(), &(added(kept, "OLD.") + &added(kept, "NEW.")))
         });
-        if own_days {
-            change.push_str(&where_changed(DAY_REVISIONS.watched, &days(&["OLD.", "NEW."])));
-        }
-        for (event, row, does) in
-            [("INSERT", "NEW.", new), ("DELETE", "OLD.", old), ("UPDATE", "OLD.", change)]
-        {
+        let days = revised("OLD.") + &revised("NEW.");
+        let days = own_days.then(|| where_changed(DAY_REVISIONS.watched, &days));
+        let change = counts.chain(days).collect();
+        for (event, row, does) in [
+            ("INSERT", "NEW.", all("NEW.")),
+            ("DELETE", "OLD.", all("OLD.")),
+            ("UPDATE", "OLD.", change),
+        ] {
             made.push(trigger("kept", event, of.table, &(slot(of, row) + &does)));
         }
     }
@@ -100,8 +89,8 @@ fn added_up() -> [String; 3] {
             "UPDATE" => format!(" AND NOT OLD.{column} <=> NEW.{column}"),
             _ => String::new(),
         };
-        let does = indented(&parts::add_up(of, &format!("{row}.{}", of.by)));
-        let does = format!("IF {row}.{only} = {value}{changed} THEN\n{does}END IF;\n");
+        let does = parts::add_up(of, &format!("{row}.{}", of.by));
+        let does = conditional(&format!("IF {row}.{only} = {value}{changed} "), &does);
         trigger("sum", event, parts, &does)
     })
 }
@@ -132,23 +121,15 @@ fn indexes() -> Vec<String> {
             let changed = format!("OLD.{0} <> NEW.{0}", pieces.text);
             let these = only(pieces.only, " AND ", "NEW.");
             let does = without(pieces) + &with(pieces);
-            format!("IF {changed}{these} THEN\n{}END IF;\n", indented(&does))
+            conditional(&format!("IF {changed}{these} "), &does)
         };
-        let with = |pieces: &Pieces| these(pieces, "NEW.", with(pieces));
-        let without = |pieces: &Pieces| these(pieces, "OLD.", without(pieces));
+        let with = |pieces: &Pieces| of_these(pieces.only, "NEW.", with(pieces));
+        let without = |pieces: &Pieces| of_these(pieces.only, "OLD.", without(pieces));
         made.push(trigger("pieces", "INSERT", of.table, &each(with)));
         made.push(trigger("pieces", "DELETE", of.table, &each(without)));
         made.push(trigger("pieces", "UPDATE", of.table, &each(change)));
     }
     made
-}
-
-/// Does something for the records that are in a table of pieces.
-fn these(pieces: &Pieces, row: &str, does: String) -> String {
-    match only(pieces.only, "IF ", row) {
-        all if all.is_empty() => does,
-        only => format!("{only} THEN\n{}END IF;\n", indented(&does)),
-    }
 }
 
 /// Adds the pieces of a text.
@@ -209,8 +190,8 @@ fn indexed() -> Vec<Comparison> {
     kept::PIECES.iter().flat_map(|pieces| [surplus(pieces), missing(pieces)]).collect()
 }
 
-const PIECE: &[(&str, Kind)] =
-    &[("piece", Kind::WORD), ("record", Kind::COUNT), ("place", Kind::COUNT)];
+const PIECE: [(&str, Kind); 3] =
+    [("piece", Kind::WORD), ("record", Kind::COUNT), ("place", Kind::COUNT)];
 
 fn surplus(pieces: &'static Pieces) -> Comparison {
     let Pieces { table, of, only: these, text } = *pieces;
@@ -226,14 +207,14 @@ fn surplus(pieces: &'static Pieces) -> Comparison {
     );
     Comparison {
         table,
-        identity: PIECE,
+        identity: PIECE.to_vec(),
         column: "piece",
         differences: format!(
             "SELECT piece, record, place, 1, 0 FROM {table} LEFT JOIN {from} ON {key} = record \
              WHERE {key} IS NULL OR NOT ({has})"
         ),
         of,
-        repair: Repair::Each(vec![locked(of), Correction { text: delete, binds: &[0, 1, 2] }]),
+        repair: Repair::Each(vec![locked(of), Correction::new(delete, &[0, 1, 2])]),
     }
 }
 
@@ -247,7 +228,7 @@ fn missing(pieces: &'static Pieces) -> Comparison {
     );
     Comparison {
         table,
-        identity: PIECE,
+        identity: PIECE.to_vec(),
         column: "piece",
         differences: format!(
             "WITH RECURSIVE longest (characters) AS (SELECT max(char_length({text})) FROM {from}), \
@@ -260,20 +241,14 @@ fn missing(pieces: &'static Pieces) -> Comparison {
              WHERE record IS NULL"
         ),
         of,
-        repair: Repair::Each(vec![
-            locked(of),
-            Correction { text: insert, binds: &[2, 2, 2, 2, 1, 2] },
-        ]),
+        repair: Repair::Each(vec![locked(of), Correction::new(insert, &[2, 2, 2, 2, 1, 2])]),
     }
 }
 
 /// Locks the record of a piece, so that its text stays as it is.
 fn locked(of: &Records) -> Correction {
     let Records { table, key, .. } = of;
-    Correction {
-        text: format!("SELECT {key} FROM {table} WHERE {key} = ? FOR UPDATE"),
-        binds: &[1],
-    }
+    Correction::new(format!("SELECT {key} FROM {table} WHERE {key} = ? FOR UPDATE"), &[1])
 }
 
 fn trigger(name: &str, event: &str, of: &str, does: &str) -> String {
@@ -301,76 +276,53 @@ fn slot(of: &Records, row: &str) -> String {
 
 /// Runs statements if at least one of these columns has changed.
 fn where_changed(columns: &[&str], does: &str) -> String {
-    let row =
-        |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
-    listed(0, "IF NOT ((", &row("OLD"), ")")
-        + &listed(4, "<=> (", &row("NEW"), "))")
-        + "THEN\n"
-        + &indented(does)
-        + "END IF;\n"
+    conditional(&compared(columns, [("IF NOT ((", "OLD"), ("<=> (", "NEW")], "))"), does)
 }
 
 /// Adds a record to its row, or subtracts it and removes the row if its numbers become zero.
 fn added(kept: &Aggregate, row: &str) -> String {
     let table = kept.table;
     let groups = TERMS.groups(kept, row);
-    let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {
-        (summand, "NEW.") => summand,
-        (one, _) if one == "1" => "-1".to_owned(),
-        (summand, _) => format!("-({summand})"),
-    });
     let mine = std::iter::once("mine".to_owned());
-    let values: Vec<String> = groups.iter().cloned().chain(mine).chain(sums).collect();
-    let more = kept.sums.iter().map(|sum| format!("{0} = {0} + value({0})", sum.column));
+    let values = groups.iter().cloned().chain(mine).chain(TERMS.summands(kept, row));
     let insert = format!("INSERT INTO {table}\n")
-        + &listed(0, "VALUES (", &values, ")")
-        + &listed(0, "ON DUPLICATE KEY UPDATE ", &more.collect::<Vec<_>>(), ";");
+        + &listed(0, "VALUES (", &values.collect::<Vec<_>>(), ")")
+        + &listed(0, "ON DUPLICATE KEY UPDATE ", &TERMS.added(kept, ""), ";");
     if row == "NEW." {
-        return of_these(kept, row, insert);
+        return of_these(kept.only, row, insert);
     }
     let columns = kept.by.iter().map(|group| group.column);
     let same = columns.zip(groups).map(|(column, group)| format!("{column} = {group}"));
-    let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
-    let same = same.chain([format!("{SLOT} = mine")]).chain(nothing);
-    let delete = joined(0, "WHERE ", &same.collect::<Vec<_>>(), " AND ", ";");
-    of_these(kept, row, format!("{insert}DELETE FROM {table}\n{delete}"))
+    let gone = same.chain([format!("{SLOT} = mine")]).chain(zeros(kept, ""));
+    let delete = joined(0, "WHERE ", &gone.collect::<Vec<_>>(), " AND ", ";");
+    of_these(kept.only, row, format!("{insert}DELETE FROM {table}\n{delete}"))
 }
 
-/// Runs statements if the record is one of those that are counted.
-fn of_these(kept: &Aggregate, row: &str, does: String) -> String {
-    match only(kept.only, "IF ", row) {
+/// Runs statements if the record is one of those that are counted, or that are in a table of pieces.
+fn of_these(these: Option<(&str, i64)>, row: &str, does: String) -> String {
+    match only(these, "IF ", row) {
         all if all.is_empty() => does,
-        only => format!("{only} THEN\n{}END IF;\n", indented(&does)),
+        only => conditional(&format!("{only} "), &does),
     }
 }
 
 /// Gives the day of a record a new revision.
 fn revised(row: &str) -> String {
-    let day = (TERMS.day)(&format!("{row}{}", DAY_REVISIONS.day_of));
-    format!(
-        "INSERT INTO {}\nVALUES ({day}, {}, {})\n{}",
-        DAY_REVISIONS.table,
-        TERMS.own_slot.unwrap_or_default(),
-        TERMS.revision,
-        another()
-    )
+    revise("VALUES (", &format!("{row}{}", DAY_REVISIONS.day_of), ")")
 }
 
 /// Gives the day of the record with this key a new revision.
 fn revised_for(key: &str) -> String {
-    let days = &DAY_REVISIONS;
-    format!(
-        "INSERT INTO {}\nSELECT {}, {}, {}\nFROM {} WHERE {} = {key}\n{}",
-        days.table,
-        (TERMS.day)(days.day_of),
-        TERMS.own_slot.unwrap_or_default(),
-        TERMS.revision,
-        days.of.table,
-        days.of.key,
-        another()
-    )
+    let Revisions { of, day_of, .. } = DAY_REVISIONS;
+    revise("SELECT ", day_of, &format!("\nFROM {} WHERE {} = {key}", of.table, of.key))
 }
 
-fn another() -> String {
-    format!("ON DUPLICATE KEY UPDATE {0} = value({0});\n", DAY_REVISIONS.column)
+fn revise(begin: &str, moment: &str, end: &str) -> String {
+    let Revisions { table, column, .. } = DAY_REVISIONS;
+    let (day, slot) = ((TERMS.day)(moment), TERMS.own_slot.unwrap_or_default());
+    format!(
+        "INSERT INTO {table}\n{begin}{day}, {slot}, {}{end}\n\
+         ON DUPLICATE KEY UPDATE {column} = value({column});\n",
+        TERMS.revision
+    )
 }

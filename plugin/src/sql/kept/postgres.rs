@@ -6,9 +6,9 @@
 //! nothing here joins the rows before with those after: the old ones are subtracted, the new ones
 //! are added, and unchanged ones cancel out.
 
-use super::layout::{indented, joined, listed};
+use super::layout::{compared, conditional, indented, joined, listed, places};
 use super::parts;
-use super::terms::{self, Terms, only};
+use super::terms::{self, Terms, only, zeros};
 use crate::model::kept::{
     self, Addend, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Records, Sum,
 };
@@ -66,10 +66,8 @@ fn triggers() -> Vec<String> {
         let kept: Vec<&Aggregate> = kept::ALL.into_iter().filter(|kept| kept.of == of).collect();
         let days = DAY_REVISIONS.of == of;
         for event in [Event::Insert, Event::Delete, Event::Update] {
-            let mut does: String = kept.iter().map(|kept| counted(kept, event)).collect();
-            if days {
-                does.push_str(&revised(event));
-            }
+            let counts = kept.iter().map(|kept| counted(kept, event));
+            let does: String = counts.chain(days.then(|| revised(event))).collect();
             made.extend(on_statement(of.table, "kept", event, &variables(of, event), &does));
         }
     }
@@ -165,13 +163,8 @@ fn several(of: &str) -> String {
 
 /// Runs statements if many rows have changed, or if the only one has other values in these columns.
 fn where_changed(columns: &[&str], does: &str) -> String {
-    let row =
-        |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
-    listed(0, "IF several OR (", &row("was"), ")")
-        + &listed(4, "IS DISTINCT FROM (", &row("became"), ")")
-        + "THEN\n"
-        + &indented(does)
-        + "END IF;\n"
+    let rows = [("IF several OR (", "was"), ("IS DISTINCT FROM (", "became")];
+    conditional(&compared(columns, rows, ")"), does)
 }
 
 /// Adds records to their rows, or subtracts them.
@@ -187,15 +180,14 @@ fn counted(kept: &Aggregate, event: Event) -> String {
     let by = TERMS.groups(kept, "").into_iter().chain(slot);
     let sums: Vec<String> = kept.sums.iter().map(|sum| summed(sum, event)).collect();
     let values: Vec<String> = by.chain(sums.iter().cloned()).collect();
-    let identity: Vec<String> = TERMS.identity(kept).into_iter().map(str::to_owned).collect();
-    let places = (1..=identity.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let identity = TERMS.identity(kept);
+    let places = places(identity.len());
     let these = only(kept.only, " WHERE ", "");
     let from = match event {
         Event::Insert => format!("FROM new_rows{these}\n"),
         Event::Delete => format!("FROM old_rows{these}\n"),
         Event::Update => {
-            let columns = reads.iter().copied().chain([kept.of.key]).map(str::to_owned);
-            let columns: Vec<String> = columns.collect();
+            let columns = [&reads[..], &[kept.of.key]].concat();
             "FROM (\n".to_owned()
                 + &listed(4, "SELECT -1 AS sign, ", &columns, &format!(" FROM old_rows{these}"))
                 + "    UNION ALL\n"
@@ -210,13 +202,12 @@ fn counted(kept: &Aggregate, event: Event) -> String {
         }
         Event::Insert | Event::Delete => String::new(),
     };
-    let more = kept.sums.iter().map(|sum| format!("{0} = kept.{0} + excluded.{0}", sum.column));
     let does = format!("INSERT INTO {} AS kept\n", kept.table)
         + &listed(0, "SELECT ", &values, "")
         + &from
         + &format!("GROUP BY {places}\n{having}ORDER BY {places}\n")
         + &listed(0, "ON CONFLICT (", &identity, ")")
-        + &listed(0, "DO UPDATE SET ", &more.collect::<Vec<_>>(), ";");
+        + &listed(0, "DO UPDATE SET ", &TERMS.added(kept, "kept."), ";");
     match event {
         Event::Update => where_changed(&reads, &does),
         Event::Insert | Event::Delete => does,
@@ -238,7 +229,6 @@ fn summed(sum: &Sum, event: Event) -> String {
 fn removal(kept: &Aggregate) -> [String; 2] {
     let table = kept.table;
     let same = TERMS.identity(kept).into_iter().map(|column| format!("{column} = NEW.{column}"));
-    let nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));
     [
         format!(
             "CREATE FUNCTION {table}_none() RETURNS trigger LANGUAGE plpgsql AS $$\nBEGIN\n    \
@@ -248,7 +238,7 @@ fn removal(kept: &Aggregate) -> [String; 2] {
         format!(
             "CREATE TRIGGER {table}_none AFTER UPDATE ON {table} FOR EACH ROW\n{}    \
              EXECUTE FUNCTION {table}_none()",
-            joined(4, "WHEN (", &nothing.collect::<Vec<_>>(), " AND ", ")")
+            joined(4, "WHEN (", &zeros(kept, "NEW.").collect::<Vec<_>>(), " AND ", ")")
         ),
     ]
 }

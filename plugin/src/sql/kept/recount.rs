@@ -1,7 +1,7 @@
 //! Recounts: all at once while nothing else writes, or beside writers, by adding the differences.
 
-use super::layout::{joined, listed};
-use super::terms::{Rebuild, Terms, only};
+use super::layout::{joined, listed, places};
+use super::terms::{Rebuild, Terms, only, zeros};
 use crate::model::kept::{self, Aggregate, COUNTED, DAY_REVISIONS, RECOUNTS, SLOT, SLOTS};
 
 /// Recounts everything from the records, into slot 0. Nothing else may write meanwhile.
@@ -21,19 +21,16 @@ pub fn recount(terms: &Terms) -> Vec<Rebuild> {
 
 fn counted(kept: &'static Aggregate, terms: &Terms) -> Rebuild {
     let table = kept.table;
-    let by = terms.groups(kept, "");
-    let places: Vec<String> = (1..=by.len()).map(|place| place.to_string()).collect();
     let slot = terms.slot.map(|_| "0".to_owned());
     let sums = kept.sums.iter().map(|sum| terms.total(sum));
-    let values: Vec<String> = by.into_iter().chain(slot).chain(sums).collect();
-    let fill = format!("INSERT INTO {table}\n")
-        + &listed(0, "SELECT ", &values, "")
-        + &format!(
-            "FROM {}{} GROUP BY {}",
-            kept.of.table,
-            only(kept.only, " WHERE ", ""),
-            places.join(", ")
-        );
+    let values: Vec<String> = terms.groups(kept, "").into_iter().chain(slot).chain(sums).collect();
+    let fill = format!(
+        "INSERT INTO {table}\n{}FROM {}{} GROUP BY {}",
+        listed(0, "SELECT ", &values, ""),
+        kept.of.table,
+        only(kept.only, " WHERE ", ""),
+        places(kept.by.len())
+    );
     let mut statements = vec![format!("DELETE FROM {table}"), fill];
     if *kept == kept::ORDER_COUNTS_BY_DAY {
         statements.push(revise_all_days(terms));
@@ -64,7 +61,7 @@ pub fn fills(terms: &Terms) -> Vec<Rebuild> {
                 &values,
                 &format!(" FROM (\n{}) AS missing", differences(kept, terms))
             ),
-            (terms.on_conflict)(&identity.join(", "), &more(kept, terms))
+            more(kept, terms)
         );
         Rebuild { table: kept.table, statements: vec![fill] }
     }));
@@ -89,9 +86,8 @@ pub fn revise_all_days(terms: &Terms) -> String {
 /// Reads the rows of a table that differ from its records: the columns that identify a row, and for
 /// each sum the kept and the counted number.
 pub fn differences(kept: &Aggregate, terms: &Terms) -> String {
-    let identity = terms.identity(kept);
-    let names: Vec<String> = identity.iter().map(|column| (*column).to_owned()).collect();
-    let places = (1..=names.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
+    let names: Vec<String> = terms.identity(kept).into_iter().map(str::to_owned).collect();
+    let places = places(names.len());
     let counted = terms.groups(kept, "").into_iter().chain(terms.slot(kept.of, ""));
     let counted = counted.zip(&names).map(|(value, name)| format!("{value} AS {name}"));
     let (mut columns, mut unequal) = (names.clone(), Vec::new());
@@ -136,20 +132,15 @@ pub fn repair(kept: &Aggregate, terms: &Terms) -> [String; 2] {
     let table = kept.table;
     let values = vec!["?"; identity.len() + kept.sums.len()].join(", ");
     let same = identity.iter().map(|column| format!("{column} = ?"));
-    let nothing = kept.sums.iter().map(|sum| format!("{} = 0", sum.column));
-    let gone: Vec<String> = same.chain(nothing).collect();
+    let gone: Vec<String> = same.chain(zeros(kept, "")).collect();
     [
-        format!(
-            "INSERT INTO {table} VALUES ({values}) {}",
-            (terms.on_conflict)(&identity.join(", "), &more(kept, terms))
-        ),
+        format!("INSERT INTO {table} VALUES ({values}) {}", more(kept, terms)),
         format!("DELETE FROM {table} WHERE {}", gone.join(" AND ")),
     ]
 }
 
-/// Adds the inserted numbers to those that a row has.
+/// The suffix of an insertion that adds the numbers to those of a row which is there already.
 fn more(kept: &Aggregate, terms: &Terms) -> String {
-    let table = kept.table;
-    let add = |column: &str| format!("{column} = {table}.{column} + {}", (terms.given)(column));
-    kept.sums.iter().map(|sum| add(sum.column)).collect::<Vec<_>>().join(", ")
+    let added = terms.added(kept, &format!("{}.", kept.table));
+    (terms.on_conflict)(&terms.identity(kept).join(", "), &added.join(", "))
 }

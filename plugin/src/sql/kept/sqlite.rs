@@ -2,9 +2,9 @@
 //! statement only the triggers on its columns, so each table of kept numbers has triggers of its
 //! own.
 
-use super::layout::{indented, joined, listed};
+use super::layout::{compared, indented, joined, listed};
 use super::parts;
-use super::terms::{Comparison, Rebuild, Repair, Terms, only};
+use super::terms::{Comparison, Rebuild, Repair, Terms, only, zeros};
 use crate::model::kept::{self, Aggregate, ColumnType, DAY_REVISIONS, Searched};
 use crate::model::value::Kind;
 
@@ -54,8 +54,7 @@ fn triggers() -> Vec<String> {
             let about = changes(&format!("{table}_change"), of, &reads);
             made.push(trigger(&about, &(old + &new)));
         }
-        let is_nothing = kept.sums.iter().map(|sum| format!("NEW.{} = 0", sum.column));
-        let when = joined(0, "WHEN ", &is_nothing.collect::<Vec<_>>(), " AND ", "");
+        let when = joined(0, "WHEN ", &zeros(kept, "NEW.").collect::<Vec<_>>(), " AND ", "");
         let same = kept.by.iter().map(|group| format!("{0} = NEW.{0}", group.column));
         let same = joined(0, "WHERE ", &same.collect::<Vec<_>>(), " AND ", ";");
         let about = format!("{table}_none AFTER UPDATE ON {table}\n{when}");
@@ -106,9 +105,7 @@ fn index(searched: &Searched) -> Vec<String> {
         let of_row = [&[key], *texts].concat().into_iter().map(|column| format!("{row}.{column}"));
         first.iter().map(|&value| value.to_owned()).chain(of_row).collect::<Vec<_>>()
     };
-    let names = |first: &[&str]| {
-        [first, &["rowid"], texts].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
-    };
+    let names = |first: &[&'static str]| [first, &["rowid"], texts].concat();
     let add = listed(0, &format!("INSERT INTO {table} ("), &names(&[]), ")")
         + &listed(0, "VALUES (", &row("NEW", &[]), ");");
     let remove = listed(0, &format!("INSERT INTO {table} ("), &names(&[table]), ")")
@@ -185,7 +182,7 @@ fn surplus(searched: &'static Searched) -> Comparison {
     let text: Vec<String> = texts.iter().map(|text| format!("WHEN '{text}' THEN {text}")).collect();
     Comparison {
         table,
-        identity: &[("record", Kind::COUNT), ("text", Kind::WORD), ("place", Kind::COUNT)],
+        identity: vec![("record", Kind::COUNT), ("text", Kind::WORD), ("place", Kind::COUNT)],
         column: "trigram",
         differences: format!(
             "SELECT doc, col, offset, 1, 0 FROM {table}_terms LEFT JOIN {from} ON {key} = doc \
@@ -210,7 +207,7 @@ fn numbers(searched: &'static Searched) -> Comparison {
     });
     Comparison {
         table,
-        identity: &[("text", Kind::WORD)],
+        identity: vec![("text", Kind::WORD)],
         column: "trigrams",
         differences: format!(
             "WITH stored AS MATERIALIZED (SELECT {} FROM {table}_terms) \
@@ -230,33 +227,20 @@ fn trigger(about: &str, does: &str) -> String {
 
 /// The name, event and condition of a trigger: at least one of these columns has changed.
 fn changes(name: &str, of: &str, columns: &[&str]) -> String {
-    let row =
-        |row: &str| columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>();
-    let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
-    listed(0, &format!("{name}\nAFTER UPDATE OF "), &columns, &format!("\nON {of}"))
-        + &listed(0, "WHEN (", &row("OLD"), ")")
-        + &listed(4, "IS NOT (", &row("NEW"), ")")
+    listed(0, &format!("{name}\nAFTER UPDATE OF "), columns, &format!("\nON {of}"))
+        + &compared(columns, [("WHEN (", "OLD"), ("IS NOT (", "NEW")], ")")
 }
 
 /// Adds a record to its row, or subtracts it.
 fn counted(kept: &Aggregate, row: &str) -> String {
-    let sums = kept.sums.iter().map(|sum| match (TERMS.summand(sum, row), row) {
-        (summand, "NEW.") => summand,
-        (one, _) if one == "1" => "-1".to_owned(),
-        (summand, _) => format!("-({summand})"),
-    });
-    let values: Vec<String> = TERMS.groups(kept, row).into_iter().chain(sums).collect();
+    let groups = TERMS.groups(kept, row).into_iter();
+    let values: Vec<String> = groups.chain(TERMS.summands(kept, row)).collect();
     let values = match only(kept.only, "WHERE ", row) {
         all if all.is_empty() => listed(0, "VALUES (", &values, ")"),
         only => listed(0, "SELECT ", &values, &format!("\n{only}")),
     };
     format!("INSERT INTO {}\n{values}", kept.table)
-        + &listed(0, "ON CONFLICT DO UPDATE SET ", &added(kept), ";")
-}
-
-fn added(kept: &Aggregate) -> Vec<String> {
-    let added = kept.sums.iter().map(|sum| format!("{0} = {0} + excluded.{0}", sum.column));
-    added.collect()
+        + &listed(0, "ON CONFLICT DO UPDATE SET ", &TERMS.added(kept, ""), ";")
 }
 
 /// Triggers that give the days of changed records new revisions.
@@ -275,20 +259,17 @@ fn revisions() -> Vec<String> {
         )
     };
     let both = format!("{},\n    {}", values(&day_of_old), values(&day_of_new));
+    let inserted = |of: &str| format!("{of}_day_new AFTER INSERT ON {of}\n");
+    let deleted = |of: &str| format!("{of}_day_old AFTER DELETE ON {of}\n");
+    let changed = |of: &str, watched| changes(&format!("{of}_day_change"), of, watched);
     [
+        (inserted(of.table), revise(values(&day_of_new))),
+        (deleted(of.table), revise(values(&day_of_old))),
+        (changed(of.table, days.watched), revise(both)),
+        (inserted(parts), of_whole(&format!("= NEW.{whole}"))),
+        (deleted(parts), of_whole(&format!("= OLD.{whole}"))),
         (
-            format!("{}_day_new AFTER INSERT ON {}\n", of.table, of.table),
-            revise(values(&day_of_new)),
-        ),
-        (
-            format!("{}_day_old AFTER DELETE ON {}\n", of.table, of.table),
-            revise(values(&day_of_old)),
-        ),
-        (changes(&format!("{}_day_change", of.table), of.table, days.watched), revise(both)),
-        (format!("{parts}_day_new AFTER INSERT ON {parts}\n"), of_whole(&format!("= NEW.{whole}"))),
-        (format!("{parts}_day_old AFTER DELETE ON {parts}\n"), of_whole(&format!("= OLD.{whole}"))),
-        (
-            changes(&format!("{parts}_day_change"), parts, days.watched_of_parts),
+            changed(parts, days.watched_of_parts),
             of_whole(&format!("IN (OLD.{whole}, NEW.{whole})")),
         ),
     ]

@@ -68,7 +68,7 @@ pub struct Comparison {
     /// The table that has it.
     pub table: &'static str,
     /// The columns that identify a difference, with their kinds.
-    pub identity: &'static [(&'static str, Kind)],
+    pub identity: Vec<(&'static str, Kind)>,
     /// The column that differs.
     pub column: &'static str,
     /// Reads the differences: the columns that identify each, the stored and the counted number.
@@ -97,6 +97,26 @@ pub struct Correction {
     pub text: String,
     /// The values that it binds, each as its place among those that identify the difference.
     pub binds: &'static [usize],
+}
+
+impl Comparison {
+    /// A comparison of a column of these records, each of which its key identifies. Nobody knows which of
+    /// two numbers is right.
+    pub(super) fn of(
+        of: &'static Records,
+        column: &'static str,
+        differences: impl Into<String>,
+    ) -> Self {
+        let (table, identity) = (of.table, vec![(of.key, Kind::COUNT)]);
+        let differences = differences.into();
+        Self { table, identity, column, differences, of, repair: Repair::Impossible }
+    }
+}
+
+impl Correction {
+    pub(super) fn new(text: impl Into<String>, binds: &'static [usize]) -> Self {
+        Self { text: text.into(), binds }
+    }
 }
 
 /// 10^4 in units of 10^-5.
@@ -154,6 +174,21 @@ impl Terms {
         }
     }
 
+    /// The contributions of a record to the sums of its row, negative unless `row` is the one after a change.
+    pub(super) fn summands(&self, kept: &Aggregate, row: &str) -> impl Iterator<Item = String> {
+        kept.sums.iter().map(move |sum| match (row, sum.of) {
+            ("NEW.", _) => self.summand(sum, row),
+            (_, Addend::One) => "-1".to_owned(),
+            _ => format!("-({})", self.summand(sum, row)),
+        })
+    }
+
+    /// What adds the inserted numbers to those of a row; `row` is the prefix of its columns.
+    pub(super) fn added(&self, kept: &Aggregate, row: &str) -> Vec<String> {
+        let add = |column| format!("{column} = {row}{column} + {}", (self.given)(column));
+        kept.sums.iter().map(|sum| add(sum.column)).collect()
+    }
+
     /// The contribution of a set of records to a sum.
     pub(super) fn total(&self, sum: &Sum) -> String {
         match sum.of {
@@ -167,6 +202,11 @@ impl Terms {
         let floor = floor(of);
         self.slot.map(|slot| slot(&format!("{row}{}", of.key), &floor))
     }
+}
+
+/// The conditions that all numbers of a row are zero; `row` is the prefix of its columns.
+pub(super) fn zeros(kept: &Aggregate, row: &str) -> impl Iterator<Item = String> {
+    kept.sums.iter().map(move |sum| format!("{row}{} = 0", sum.column))
 }
 
 /// The condition on the records that are counted, after this word; nothing if all are.
