@@ -59,26 +59,24 @@ impl Shape {
     /// Whether the primary key is one of the attributes.
     pub fn shows_key(self, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail | Shape::Record => resource.shows_key,
             Shape::Selected(selection) => selection.key,
+            _ => resource.shows_key,
         }
     }
 
     /// Whether the column at this position is an attribute.
     pub fn shows(self, position: usize, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail | Shape::Record => {
-                position < resource.list.len() + resource.detail.len()
-            }
             Shape::Selected(selection) => selection.attributes.contains(position),
+            _ => position < resource.list.len() + resource.detail.len(),
         }
     }
 
     /// Whether the relationship of the column at this position is shown.
     pub fn relates(self, position: usize) -> bool {
         match self {
-            Shape::List | Shape::Detail | Shape::Record => true,
             Shape::Selected(selection) => selection.relationships.contains(position),
+            _ => true,
         }
     }
 

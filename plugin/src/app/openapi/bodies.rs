@@ -228,14 +228,13 @@ fn linkage(field: &Field, relationship: Relationship) -> Value {
     } else {
         identifier
     };
-    let ignored = matches!(field.access, Access::ReadOnly | Access::Touched);
     let mut schema = json!({
         "type": "object",
         "description": format!("Sets {}.", field.name),
         "required": ["data"],
         "properties": {"data": data},
     });
-    if ignored {
+    if matches!(field.access, Access::ReadOnly | Access::Touched) {
         schema["readOnly"] = json!(true);
         schema["description"] = json!("Ignored here.");
     }
