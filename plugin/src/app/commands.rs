@@ -97,10 +97,7 @@ pub(super) async fn run(
         }
         CHECK | RECOUNT => {
             let store = shop.store.patient();
-            let output = match name {
-                CHECK => check(&store, progress).await,
-                _ => recount(&store, progress).await,
-            };
+            let output = compare(name, &store, progress).await;
             store.close().await;
             output
         }
@@ -124,22 +121,24 @@ pub(super) async fn run(
     }
 }
 
-async fn check(store: &Store, progress: &ProgressHandle) -> Result<CommandOutput, Error> {
-    let found = maintenance::check(store, progress).await?;
+/// Compares the stored numbers with the records, and corrects them if the command is to recount.
+async fn compare(
+    name: &str,
+    store: &Store,
+    progress: &ProgressHandle,
+) -> Result<CommandOutput, Error> {
+    let found = match name {
+        CHECK => maintenance::check(store, progress).await?,
+        _ => maintenance::recount(store, progress).await?,
+    };
     let output = found.iter().fold(CommandOutput::new(), listed);
     if found.is_empty() {
         return Ok(output);
     }
-    Ok(output.failure(
-        "the stored numbers above do not match the records; `recount` corrects what follows from these",
-    ))
-}
-
-async fn recount(store: &Store, progress: &ProgressHandle) -> Result<CommandOutput, Error> {
-    let found = maintenance::recount(store, progress).await?;
-    let output = found.iter().fold(CommandOutput::new(), listed);
-    if found.is_empty() {
-        return Ok(output);
+    if name == CHECK {
+        return Ok(output.failure(
+            "the stored numbers above do not match the records; `recount` corrects what follows from these",
+        ));
     }
     // What was corrected is reported even if this fails.
     let left = match maintenance::check(store, progress).await {

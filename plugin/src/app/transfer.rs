@@ -56,41 +56,33 @@ impl Asking<'_> {
 
 /// The options of an import.
 pub(super) fn import_options() -> [Parameter; 6] {
-    let text = |name: &str, default: &str, what: &str| {
-        Parameter::new(name, ParameterKind::Text, default, what)
-    };
     [
-        text("file", STANDARD, "The file; - is standard input."),
-        text("type", "", "The type of the records, for example products."),
-        text("mode", MODES[0], "upsert, create or update."),
-        text("key", "", "The field by which records are found; by default a unique one, or id."),
-        text("format", "", "csv or ndjson; by default as the file is called, or else ndjson."),
-        Parameter::new(
-            DRY_RUN,
-            ParameterKind::Flag,
-            0,
-            "Whether everything is undone: the report is that of the import.",
-        ),
+        option("file", STANDARD, "The file; - is standard input."),
+        option("type", "", "The type of the records, for example products."),
+        option("mode", MODES[0], "upsert, create or update."),
+        option("key", "", "The field by which records are found; by default a unique one, or id."),
+        option("format", "", "csv or ndjson; by default as the file is called, or else ndjson."),
+        flag(DRY_RUN, "Whether everything is undone: the report is that of the import."),
     ]
 }
 
 /// The options of an export.
 pub(super) fn export_options() -> [Parameter; 5] {
-    let text = |name: &str, default: &str, what: &str| {
-        Parameter::new(name, ParameterKind::Text, default, what)
-    };
     [
-        text("type", "", "The type of the records, for example products."),
-        text("file", STANDARD, "The file to write; - is standard output."),
-        text("format", "ndjson", "csv or ndjson."),
-        text("columns", "keys", "keys or names of related records."),
-        Parameter::new(
-            PARTS,
-            ParameterKind::Flag,
-            0,
-            "Whether records have their parts, such as the items of orders.",
-        ),
+        option("type", "", "The type of the records, for example products."),
+        option("file", STANDARD, "The file to write; - is standard output."),
+        option("format", "ndjson", "csv or ndjson."),
+        option("columns", "keys", "keys or names of related records."),
+        flag(PARTS, "Whether records have their parts, such as the items of orders."),
     ]
+}
+
+fn option(name: &str, default: &str, what: &str) -> Parameter {
+    Parameter::new(name, ParameterKind::Text, default, what)
+}
+
+fn flag(name: &str, what: &str) -> Parameter {
+    Parameter::new(name, ParameterKind::Flag, 0, what)
 }
 
 /// Imports a file, and returns the lines that have failed.
@@ -99,29 +91,30 @@ pub(super) async fn import(
     options: &Map<String, Value>,
     progress: &ProgressHandle,
 ) -> Result<CommandOutput, Error> {
-    let option = |name| text(options, name);
-    let (file, format) = (option("file"), option("format"));
+    let given = |name| text(options, name);
+    let (file, format) = (given("file"), given("format"));
     let is_csv = match format {
         "" => file.trim_end_matches(".gz").ends_with(".csv"),
         named => named == "csv",
     };
     let dry_run = options.get(DRY_RUN).and_then(Value::as_i64).unwrap_or_default();
-    let key = Some((KEY, option("key"))).filter(|(_, key)| !key.is_empty());
+    let key = Some((KEY, given("key"))).filter(|(_, key)| !key.is_empty());
     let dry_run = dry_run.to_string();
-    let all = [(MODE, option("mode")), (DRY_RUN, &dry_run), (REPORT, REPORTS[0])];
-    let all = all.into_iter().chain(key).chain([(TYPE, option("type"))]);
+    let all = [(MODE, given("mode")), (DRY_RUN, &dry_run), (REPORT, REPORTS[0])];
+    let all = all.into_iter().chain(key).chain([(TYPE, given("type"))]);
     let query = Query::new(String::new()).extend_pairs(all).finish();
-    let headers = Sent {
-        accept: NDJSON,
-        content_type: if is_csv { CSV } else { NDJSON },
-        encoding: if file.ends_with(".gz") { "gzip" } else { "identity" },
-    };
+    let headers = Sent(vec![
+        ("accept", NDJSON),
+        ("content-type", if is_csv { CSV } else { NDJSON }),
+        ("content-encoding", if file.ends_with(".gz") { "gzip" } else { "identity" }),
+    ]);
     let body = Body::new(pieces_of(file)?);
     // Whoever has the file on the machine may import all of it.
     let request = asking.request(IMPORT, Method::Post, &query)?;
     let request = request.fact(fact::BODY_LIMIT, usize::MAX.to_string());
     let response = (asking.handle)(request.headers(headers).stream(body).build()).await;
-    let mut lines = Lines::of(accepted(response)?);
+    let pieces = accepted(response)?;
+    let mut lines = Lines { pieces, rest: Vec::new(), ready: VecDeque::new() };
     let (mut output, mut read, mut failed) = (CommandOutput::new(), 0, 0);
     while let Some(line) = lines.next().await? {
         let line: Value = serde_json::from_str(&line)?;
@@ -142,8 +135,7 @@ pub(super) async fn import(
         progress.report("lines", read, read);
         let count = |name: &str| summary[name].as_u64().unwrap_or_default();
         let counts = ["created", "updated", "unchanged", "failed"];
-        let counts: Vec<String> =
-            counts.iter().map(|name| format!("{} {name}", count(name))).collect();
+        let counts = counts.map(|name| format!("{} {name}", count(name)));
         output = output.line(format!("{} read: {}", count("read"), counts.join(", ")));
         if let Some(detail) = line.pointer("/errors/0/detail").and_then(Value::as_str) {
             let committed = count("committed_lines");
@@ -164,16 +156,16 @@ pub(super) async fn export(
     options: &Map<String, Value>,
     progress: &ProgressHandle,
 ) -> Result<CommandOutput, Error> {
-    let option = |name| text(options, name).to_owned();
-    let accept = if option("format") == "csv" { CSV } else { NDJSON };
-    let headers = Sent { accept, content_type: "", encoding: "" };
+    let given = |name| text(options, name).to_owned();
+    let accept = if given("format") == "csv" { CSV } else { NDJSON };
+    let headers = Sent(vec![("accept", accept)]);
     let parts = options.get(PARTS).and_then(Value::as_i64).unwrap_or_default().to_string();
-    let asked = [(COLUMNS, option("columns")), (PARTS, parts)];
+    let asked = [(COLUMNS, given("columns")), (PARTS, parts)];
     let query = Query::new(String::new()).extend_pairs(asked).finish();
     let request = asking.request(EXPORT, Method::Get, &query)?;
-    let response = (asking.handle)(request.param(option("type")).headers(headers).build()).await;
+    let response = (asking.handle)(request.param(given("type")).headers(headers).build()).await;
     let mut pieces = accepted(response)?;
-    let file = option("file");
+    let file = given("file");
     let mut written: Box<dyn Write + Send> = match file.as_str() {
         STANDARD => Box::new(std::io::stdout()),
         file => Box::new(std::fs::File::create(file).map_err(|error| unusable(file, &error))?),
@@ -253,10 +245,6 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(pieces: Body) -> Self {
-        Self { pieces, rest: Vec::new(), ready: VecDeque::new() }
-    }
-
     async fn next(&mut self) -> Result<Option<String>, Error> {
         loop {
             if let Some(line) = self.ready.pop_front() {
@@ -287,26 +275,15 @@ impl Principal for Operator {
 }
 
 /// The headers of a request of the operator.
-struct Sent {
-    accept: &'static str,
-    content_type: &'static str,
-    encoding: &'static str,
-}
+struct Sent(Vec<(&'static str, &'static str)>);
 
 impl Headers for Sent {
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
-        let value = match name {
-            "accept" => self.accept,
-            "content-type" => self.content_type,
-            "content-encoding" => self.encoding,
-            _ => return None,
-        };
-        (nth == 0 && !value.is_empty()).then_some(value.as_bytes())
+        let mut values = self.0.iter().filter(|(known, _)| *known == name);
+        values.nth(nth).map(|(_, value)| value.as_bytes())
     }
 
     fn at(&self, nth: usize) -> Option<(&str, &[u8])> {
-        let names = ["accept", "content-type", "content-encoding"];
-        let mut sent = names.into_iter().filter_map(|name| Some((name, self.get(name, 0)?)));
-        sent.nth(nth)
+        self.0.get(nth).map(|(name, value)| (*name, value.as_bytes()))
     }
 }

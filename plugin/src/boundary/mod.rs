@@ -17,8 +17,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use host_interface::{
-    Body, CommandOutput, Description, Environment, Erased, Erasure, Event, HostHandle, Method,
-    Metric, PanelContent, Person, Plugin, ProgressHandle, Request, Response, Subject,
+    Body, CommandOutput, Description, Environment, Erased, Erasure, Error as HostError, Event,
+    HostHandle, Method, Metric, PanelContent, Person, Plugin, ProgressHandle, Request, Response,
+    Subject,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -51,13 +52,13 @@ pub struct ShopPlugin {
 impl Plugin for ShopPlugin {
     const NAME: &'static str = NAME;
 
-    fn create(host: HostHandle, environment: Environment) -> Result<Self, host_interface::Error> {
+    fn create(host: HostHandle, environment: Environment) -> Result<Self, HostError> {
         logging::forward_to(&host);
         let runtime = Builder::new_multi_thread()
             .thread_name("shop")
             .enable_all()
             .build()
-            .map_err(host_interface::Error::failed)?;
+            .map_err(HostError::failed)?;
         let open = |url: &String| {
             let _context = runtime.enter();
             Store::open(url).map_err(failed)
@@ -82,7 +83,7 @@ impl Plugin for ShopPlugin {
         Some(format!("{:#}", app::openapi(&self.base_path)))
     }
 
-    async fn install(self: Arc<Self>) -> Result<(), host_interface::Error> {
+    async fn install(self: Arc<Self>) -> Result<(), HostError> {
         self.run(|app| async move {
             app.shop.store.migrate(app.shop.registry).await?;
             reference::install(&app.shop.store).await
@@ -90,22 +91,18 @@ impl Plugin for ShopPlugin {
         .await
     }
 
-    async fn check_parameter(
-        self: Arc<Self>,
-        name: String,
-        value: Value,
-    ) -> Result<(), host_interface::Error> {
+    async fn check_parameter(self: Arc<Self>, name: String, value: Value) -> Result<(), HostError> {
         self.run(|app| async move {
             settings::check(&name, &value, &app.shop.store, app.shop.registry).await
         })
         .await
     }
 
-    async fn metrics(self: Arc<Self>) -> Result<Vec<Metric>, host_interface::Error> {
+    async fn metrics(self: Arc<Self>) -> Result<Vec<Metric>, HostError> {
         self.run(|app| async move { app.metrics().await }).await
     }
 
-    async fn panel(self: Arc<Self>, name: String) -> Result<PanelContent, host_interface::Error> {
+    async fn panel(self: Arc<Self>, name: String) -> Result<PanelContent, HostError> {
         self.run(|app| async move { app.panel(&name).await }).await
     }
 
@@ -113,11 +110,11 @@ impl Plugin for ShopPlugin {
         self: Arc<Self>,
         name: String,
         subject: Subject,
-    ) -> Result<PanelContent, host_interface::Error> {
+    ) -> Result<PanelContent, HostError> {
         self.run(|app| async move { app.detail_panel(&name, &subject).await }).await
     }
 
-    async fn job(self: Arc<Self>, name: String) -> Result<(), host_interface::Error> {
+    async fn job(self: Arc<Self>, name: String) -> Result<(), HostError> {
         self.run(|app| async move { app.job(&name).await }).await
     }
 
@@ -136,7 +133,7 @@ impl Plugin for ShopPlugin {
         name: String,
         options: Map<String, Value>,
         progress: ProgressHandle,
-    ) -> Result<CommandOutput, host_interface::Error> {
+    ) -> Result<CommandOutput, HostError> {
         self.run(move |app| async move { app.command(&name, options, &progress).await }).await
     }
 
@@ -144,7 +141,7 @@ impl Plugin for ShopPlugin {
         self: Arc<Self>,
         target: Environment,
         progress: ProgressHandle,
-    ) -> Result<String, host_interface::Error> {
+    ) -> Result<String, HostError> {
         self.run(move |app| async move {
             let source = app.shop.store.patient();
             let target = Store::open(&target.database_url)?.patient();
@@ -156,23 +153,20 @@ impl Plugin for ShopPlugin {
         .await
     }
 
-    async fn export_person(self: Arc<Self>, person: Person) -> Result<Body, host_interface::Error> {
+    async fn export_person(self: Arc<Self>, person: Person) -> Result<Body, HostError> {
         self.run(|app| async move { privacy::export(&app.shop, &person).await }).await
     }
 
-    async fn erase_person(
-        self: Arc<Self>,
-        erasure: Erasure,
-    ) -> Result<Erased, host_interface::Error> {
+    async fn erase_person(self: Arc<Self>, erasure: Erasure) -> Result<Erased, HostError> {
         self.run(|app| async move { privacy::erase(&app.shop, &erasure).await }).await
     }
 
-    async fn event(self: Arc<Self>, event: Event) -> Result<(), host_interface::Error> {
+    async fn event(self: Arc<Self>, event: Event) -> Result<(), HostError> {
         self.app.event(&event);
         Ok(())
     }
 
-    async fn health(self: Arc<Self>) -> Result<(), host_interface::Error> {
+    async fn health(self: Arc<Self>) -> Result<(), HostError> {
         self.run(|app| async move { app.shop.store.ping().await }).await
     }
 
@@ -212,7 +206,7 @@ impl Plugin for ShopPlugin {
 }
 
 impl ShopPlugin {
-    async fn run<T, F>(&self, work: impl FnOnce(Arc<App>) -> F) -> Result<T, host_interface::Error>
+    async fn run<T, F>(&self, work: impl FnOnce(Arc<App>) -> F) -> Result<T, HostError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
@@ -232,14 +226,14 @@ impl Drop for ShopPlugin {
     }
 }
 
-fn failed(error: Error) -> host_interface::Error {
+fn failed(error: Error) -> HostError {
     match error {
         // A fault is written for people, and repeating the request does not help.
         Error::Faults(faults) => {
             let details: Vec<String> = faults.into_iter().map(|fault| fault.detail).collect();
-            host_interface::Error::Refused(details.join(" "))
+            HostError::Refused(details.join(" "))
         }
-        error => host_interface::Error::Failed(chain(&error)),
+        error => HostError::Failed(chain(&error)),
     }
 }
 

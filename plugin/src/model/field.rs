@@ -130,8 +130,7 @@ pub const fn identifier(name: &'static str, max: usize) -> Field {
 
 /// An amount of money, not negative, below 10^12.
 pub const fn money(name: &'static str) -> Field {
-    let kind = Kind::Decimal { places: 5, shown: 2, min: 0, max: MAX_AMOUNT };
-    Field::new(name, kind, Initial::Int(0))
+    Field::new(name, Kind::MONEY, Initial::Int(0))
 }
 
 /// An amount of money that may be negative.
@@ -152,16 +151,12 @@ pub const fn moment(name: &'static str) -> Field {
 
 /// The moment at which the record was created, unless the client gives another one.
 pub const fn created_on() -> Field {
-    let mut field = Field::new("created_on", Kind::DateTime, Initial::Now);
-    field.access = Access::Once;
-    field
+    Field { access: Access::Once, ..Field::new("created_on", Kind::DateTime, Initial::Now) }
 }
 
 /// The moment at which the record was last written.
 pub const fn modified_on() -> Field {
-    let mut field = Field::new("modified_on", Kind::DateTime, Initial::Now);
-    field.access = Access::Touched;
-    field
+    Field { access: Access::Touched, ..Field::new("modified_on", Kind::DateTime, Initial::Now) }
 }
 
 /// The key of one of the host's users; 0 means none.
@@ -191,9 +186,7 @@ pub const fn web_address(name: &'static str) -> Field {
 
 /// A list of JSON objects with these members, which only the store sets.
 pub const fn json_list(name: &'static str, members: &'static [(&'static str, Kind)]) -> Field {
-    let mut field = Field::new(name, Kind::JsonList(members), Initial::Text("[]"));
-    field.access = Access::ReadOnly;
-    field
+    Field::new(name, Kind::JsonList(members), Initial::Text("[]")).read_only()
 }
 
 /// A JSON object.
@@ -451,18 +444,9 @@ impl Field {
 
     /// Its handle as text.
     pub const fn words(self) -> Handle<String> {
-        let kind = self.kind;
-        assert!(
-            matches!(
-                kind,
-                Kind::Text { .. }
-                    | Kind::Choice(_)
-                    | Kind::Words(_)
-                    | Kind::Code { .. }
-                    | Kind::Email
-            ),
-            "no text"
-        );
+        use Kind::{Choice, Code, Email, Text, Words};
+        let is_text = matches!(self.kind, Text { .. } | Choice(_) | Words(_) | Code { .. } | Email);
+        assert!(is_text, "no text");
         Handle::new(self)
     }
 }

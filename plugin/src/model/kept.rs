@@ -115,8 +115,6 @@ pub const SLOT: &str = "slot";
 /// The table of one row with the last keys that are counted in slot 0. A recount puts all records
 /// there, because one row is read faster than sixteen.
 pub const SLOTS: &str = "shop_slots";
-/// The column that is 1 in the row of a table of one row.
-pub const ONLY: &str = "one";
 
 /// A number of a record that is the sum of those of its parts, and the number of these parts. A record
 /// without parts keeps the number that it has.
@@ -301,98 +299,68 @@ pub const ALL: [&Aggregate; 17] = [
     &ADDRESS_BLOCKS,
 ];
 
-/// Only the number of records.
-const COUNT: &[Sum] = &[Sum { column: "n", of: Addend::One }];
+/// The number of all these records by these values.
+const fn counts(table: &'static str, of: &'static Records, by: &'static [Group]) -> Aggregate {
+    Aggregate { table, of, only: None, by, sums: &[Sum { column: "n", of: Addend::One }] }
+}
 
 /// Products by stock record, state, visibility and type.
-pub static PRODUCT_COUNTS: Aggregate = Aggregate {
-    table: "shop_product_counts",
-    of: &PRODUCTS,
-    only: None,
-    by: &[small("has_stock"), small("enabled"), small("visibility"), text("product_type", 64)],
-    sums: COUNT,
-};
+pub static PRODUCT_COUNTS: Aggregate = counts(
+    "shop_product_counts",
+    &PRODUCTS,
+    &[small("has_stock"), small("enabled"), small("visibility"), text("product_type", 64)],
+);
 /// Products by manufacturer and state.
-pub static PRODUCT_COUNTS_BY_MANUFACTURER: Aggregate = Aggregate {
-    table: "shop_product_counts_by_manufacturer",
-    of: &PRODUCTS,
-    only: None,
-    by: &[or_zero("manufacturer_id"), small("enabled")],
-    sums: COUNT,
-};
+pub static PRODUCT_COUNTS_BY_MANUFACTURER: Aggregate = counts(
+    "shop_product_counts_by_manufacturer",
+    &PRODUCTS,
+    &[or_zero("manufacturer_id"), small("enabled")],
+);
 /// Products by category and state.
-pub static PRODUCT_COUNTS_BY_CATEGORY: Aggregate = Aggregate {
-    table: "shop_product_counts_by_category",
-    of: &PRODUCTS,
-    only: None,
-    by: &[or_zero("category_id"), small("enabled")],
-    sums: COUNT,
-};
+pub static PRODUCT_COUNTS_BY_CATEGORY: Aggregate = counts(
+    "shop_product_counts_by_category",
+    &PRODUCTS,
+    &[or_zero("category_id"), small("enabled")],
+);
 /// Products by the day on which they were created.
-pub static PRODUCT_COUNTS_BY_DAY: Aggregate = Aggregate {
-    table: "shop_product_counts_by_day",
-    of: &PRODUCTS,
-    only: None,
-    by: &[day("created_on")],
-    sums: COUNT,
-};
+pub static PRODUCT_COUNTS_BY_DAY: Aggregate =
+    counts("shop_product_counts_by_day", &PRODUCTS, &[day("created_on")]);
 /// Products by block of keys.
-pub static PRODUCT_BLOCKS: Aggregate =
-    Aggregate { table: "shop_product_blocks", of: &PRODUCTS, only: None, by: BLOCKS, sums: COUNT };
+pub static PRODUCT_BLOCKS: Aggregate = counts("shop_product_blocks", &PRODUCTS, BLOCKS);
 /// The stock of products without further variants, in groups that can be evaluated without reading one.
 pub static STOCK: Aggregate = Aggregate {
     table: "shop_stock",
     of: &PRODUCTS,
     only: Some(("variant_count", 0)),
-    by: BY_STOCK,
-    sums: STOCK_SUMS,
+    by: &[
+        Group { column: "status", value: Value::StockStatus, room: ColumnType::Small },
+        Group { column: "quantity", value: Value::StockQuantity, room: ColumnType::Whole },
+    ],
+    sums: &[
+        Sum { column: "products", of: Addend::One },
+        Sum { column: "units", of: Addend::Whole("quantity") },
+        Sum { column: "value_2", of: Addend::WorthHigh },
+        Sum { column: "value_1", of: Addend::WorthMiddle },
+        Sum { column: "value_0", of: Addend::WorthLow },
+    ],
 };
 /// The stock of variants in the same groups.
-pub static VARIANT_STOCK: Aggregate = Aggregate {
-    table: "shop_variant_stock",
-    of: &VARIANTS,
-    only: FURTHER,
-    by: BY_STOCK,
-    sums: STOCK_SUMS,
-};
-const BY_STOCK: &[Group] = &[
-    Group { column: "status", value: Value::StockStatus, room: ColumnType::Small },
-    Group { column: "quantity", value: Value::StockQuantity, room: ColumnType::Whole },
-];
-const STOCK_SUMS: &[Sum] = &[
-    Sum { column: "products", of: Addend::One },
-    Sum { column: "units", of: Addend::Whole("quantity") },
-    Sum { column: "value_2", of: Addend::WorthHigh },
-    Sum { column: "value_1", of: Addend::WorthMiddle },
-    Sum { column: "value_0", of: Addend::WorthLow },
-];
+pub static VARIANT_STOCK: Aggregate =
+    Aggregate { table: "shop_variant_stock", of: &VARIANTS, only: FURTHER, ..STOCK };
 /// Orders by status, payment and currency.
-pub static ORDER_COUNTS: Aggregate = Aggregate {
-    table: "shop_order_counts",
-    of: &ORDERS,
-    only: None,
-    by: &[whole("order_state_id"), text("orderpayment_type", 255), text("currency_code", 3)],
-    sums: COUNT,
-};
+pub static ORDER_COUNTS: Aggregate = counts(
+    "shop_order_counts",
+    &ORDERS,
+    &[whole("order_state_id"), text("orderpayment_type", 255), text("currency_code", 3)],
+);
 /// Orders by user and status.
-pub static ORDER_COUNTS_BY_USER: Aggregate = Aggregate {
-    table: "shop_order_counts_by_user",
-    of: &ORDERS,
-    only: None,
-    by: &[whole("user_id"), whole("order_state_id")],
-    sums: COUNT,
-};
+pub static ORDER_COUNTS_BY_USER: Aggregate =
+    counts("shop_order_counts_by_user", &ORDERS, &[whole("user_id"), whole("order_state_id")]);
 /// Orders by day and status.
-pub static ORDER_COUNTS_BY_DAY: Aggregate = Aggregate {
-    table: "shop_order_counts_by_day",
-    of: &ORDERS,
-    only: None,
-    by: &[day("created_on"), whole("order_state_id")],
-    sums: COUNT,
-};
+pub static ORDER_COUNTS_BY_DAY: Aggregate =
+    counts("shop_order_counts_by_day", &ORDERS, &[day("created_on"), whole("order_state_id")]);
 /// Orders by block of keys.
-pub static ORDER_BLOCKS: Aggregate =
-    Aggregate { table: "shop_order_blocks", of: &ORDERS, only: None, by: BLOCKS, sums: COUNT };
+pub static ORDER_BLOCKS: Aggregate = counts("shop_order_blocks", &ORDERS, BLOCKS);
 /// The sums of the orders of a day.
 pub static SALES_BY_DAY: Aggregate = Aggregate {
     table: "shop_sales_by_day",
@@ -428,37 +396,24 @@ pub static REFUNDS_BY_DAY: Aggregate = Aggregate {
     ],
 };
 /// Orders by what a warehouse asks for.
-pub static FULFILMENT_COUNTS: Aggregate = Aggregate {
-    table: "shop_fulfilment_counts",
-    of: &ORDERS,
-    only: None,
-    by: &[
+pub static FULFILMENT_COUNTS: Aggregate = counts(
+    "shop_fulfilment_counts",
+    &ORDERS,
+    &[
         small("is_shippable"),
         text("fulfilment_state", 16),
         whole("order_state_id"),
         or_zero("shipping_country_id"),
     ],
-    sums: COUNT,
-};
+);
 /// Customers by country.
-pub static ADDRESS_COUNTS: Aggregate = Aggregate {
-    table: "shop_address_counts",
-    of: &ADDRESSES,
-    only: None,
-    by: &[or_zero("country_id")],
-    sums: COUNT,
-};
+pub static ADDRESS_COUNTS: Aggregate =
+    counts("shop_address_counts", &ADDRESSES, &[or_zero("country_id")]);
 /// Customers by country and zone.
-pub static ADDRESS_COUNTS_BY_ZONE: Aggregate = Aggregate {
-    table: "shop_address_counts_by_zone",
-    of: &ADDRESSES,
-    only: None,
-    by: &[or_zero("country_id"), or_zero("zone_id")],
-    sums: COUNT,
-};
+pub static ADDRESS_COUNTS_BY_ZONE: Aggregate =
+    counts("shop_address_counts_by_zone", &ADDRESSES, &[or_zero("country_id"), or_zero("zone_id")]);
 /// Customers by block of keys.
-pub static ADDRESS_BLOCKS: Aggregate =
-    Aggregate { table: "shop_address_blocks", of: &ADDRESSES, only: None, by: BLOCKS, sums: COUNT };
+pub static ADDRESS_BLOCKS: Aggregate = counts("shop_address_blocks", &ADDRESSES, BLOCKS);
 
 /// The revisions of the days of orders.
 pub static DAY_REVISIONS: Revisions = Revisions {

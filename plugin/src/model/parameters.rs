@@ -2,6 +2,7 @@
 
 use host_interface::{Parameter, ParameterKind};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use crate::error::Error;
 
@@ -9,25 +10,16 @@ use crate::error::Error;
 pub const DEFAULT_CURRENCY: &str = "EUR";
 
 /// The names of the parameters whose values the store checks itself.
-pub mod name {
-    /// See [`Parameters::default_currency`](super::Parameters::default_currency).
-    pub const DEFAULT_CURRENCY: &str = "default_currency";
-    /// See [`Parameters::initial_order_status`](super::Parameters::initial_order_status).
-    pub const INITIAL_ORDER_STATUS: &str = "initial_order_status";
-    /// See [`Parameters::report_statuses`](super::Parameters::report_statuses).
-    pub const REPORT_STATUSES: &str = "report_statuses";
-    /// See [`Parameters::order_mail_subject`](super::Parameters::order_mail_subject).
-    pub const ORDER_MAIL_SUBJECT: &str = "order_mail_subject";
-    /// See [`Parameters::order_mail_text`](super::Parameters::order_mail_text).
-    pub const ORDER_MAIL_TEXT: &str = "order_mail_text";
-    /// See [`Parameters::closed_statuses`](super::Parameters::closed_statuses).
-    pub const CLOSED_STATUSES: &str = "closed_statuses";
-    /// See [`Parameters::shipped_status`](super::Parameters::shipped_status).
-    pub const SHIPPED_STATUS: &str = "shipped_status";
-    /// See [`Parameters::shipment_mail_subject`](super::Parameters::shipment_mail_subject).
-    pub const SHIPMENT_MAIL_SUBJECT: &str = "shipment_mail_subject";
-    /// See [`Parameters::shipment_mail_text`](super::Parameters::shipment_mail_text).
-    pub const SHIPMENT_MAIL_TEXT: &str = "shipment_mail_text";
+pub(crate) mod name {
+    pub(crate) const DEFAULT_CURRENCY: &str = "default_currency";
+    pub(crate) const INITIAL_ORDER_STATUS: &str = "initial_order_status";
+    pub(crate) const REPORT_STATUSES: &str = "report_statuses";
+    pub(crate) const ORDER_MAIL_SUBJECT: &str = "order_mail_subject";
+    pub(crate) const ORDER_MAIL_TEXT: &str = "order_mail_text";
+    pub(crate) const CLOSED_STATUSES: &str = "closed_statuses";
+    pub(crate) const SHIPPED_STATUS: &str = "shipped_status";
+    pub(crate) const SHIPMENT_MAIL_SUBJECT: &str = "shipment_mail_subject";
+    pub(crate) const SHIPMENT_MAIL_TEXT: &str = "shipment_mail_text";
 }
 
 /// The default subject of mails about orders.
@@ -135,7 +127,7 @@ pub struct Parameters {
     pub retention_customers_months: i64,
     /// All parameters with their values, as clients see them: without the values of secrets.
     #[serde(skip)]
-    pub all: serde_json::Map<String, serde_json::Value>,
+    pub all: Map<String, Value>,
 }
 
 impl Parameters {
@@ -145,22 +137,19 @@ impl Parameters {
     /// When they are not what was declared.
     pub fn read(text: &str) -> Result<Self, Error> {
         let defaults = declared().into_iter().map(|of| (of.name, of.default));
-        let mut all: serde_json::Map<String, serde_json::Value> = defaults.collect();
-        let passed: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+        let mut all: Map<String, Value> = defaults.collect();
+        let passed: Map<String, Value> = serde_json::from_str(text)?;
         all.extend(passed);
-        let mut parameters = Parameters::deserialize(&serde_json::Value::Object(all.clone()))?;
+        let mut parameters = Parameters::deserialize(&Value::Object(all.clone()))?;
         parameters.all = shown(&declared(), all);
         Ok(parameters)
     }
 }
 
 /// The values as they are shown: that of a secret is null, whether it is set or not.
-fn shown(
-    declared: &[Parameter],
-    mut all: serde_json::Map<String, serde_json::Value>,
-) -> serde_json::Map<String, serde_json::Value> {
+fn shown(declared: &[Parameter], mut all: Map<String, Value>) -> Map<String, Value> {
     for secret in declared.iter().filter(|of| of.kind == ParameterKind::Secret) {
-        all.insert(secret.name.clone(), serde_json::Value::Null);
+        all.insert(secret.name.clone(), Value::Null);
     }
     all
 }
@@ -332,7 +321,7 @@ mod tests {
         let all = serde_json::json!({"name": "Lamps", "key": "s3cret"});
         let seen = shown(&declared, all.as_object().cloned().unwrap_or_default());
         let expected = serde_json::json!({"name": "Lamps", "key": null, "other": null});
-        assert_eq!(serde_json::Value::Object(seen), expected);
+        assert_eq!(Value::Object(seen), expected);
     }
 
     #[test]

@@ -17,15 +17,6 @@ pub enum Personal {
 }
 
 impl Personal {
-    /// All kinds, in the order in which people read them.
-    pub const ALL: [Personal; 5] = [
-        Personal::Name,
-        Personal::Address,
-        Personal::Contact,
-        Personal::FreeText,
-        Personal::Identifier,
-    ];
-
     /// What it is called, in the plural.
     pub fn title(self) -> &'static str {
         match self {

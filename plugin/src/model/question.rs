@@ -59,26 +59,24 @@ impl Shape {
     /// Whether the primary key is one of the attributes.
     pub fn shows_key(self, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail | Shape::Record => resource.shows_key,
             Shape::Selected(selection) => selection.key,
+            _ => resource.shows_key,
         }
     }
 
     /// Whether the column at this position is an attribute.
     pub fn shows(self, position: usize, resource: &Resource) -> bool {
         match self {
-            Shape::List | Shape::Detail | Shape::Record => {
-                position < resource.list.len() + resource.detail.len()
-            }
             Shape::Selected(selection) => selection.attributes.contains(position),
+            _ => position < resource.list.len() + resource.detail.len(),
         }
     }
 
     /// Whether the relationship of the column at this position is shown.
     pub fn relates(self, position: usize) -> bool {
         match self {
-            Shape::List | Shape::Detail | Shape::Record => true,
             Shape::Selected(selection) => selection.relationships.contains(position),
+            _ => true,
         }
     }
 
@@ -161,12 +159,12 @@ impl Page {
         1 + self.columns().count() + usize::from(self.resource.versioned)
     }
 
-    /// The page of a single record with all of its fields, if the record exists.
-    pub fn of_one(resource: &'static Resource, key: i64) -> Self {
+    /// The page of the single record that satisfies a condition, if it exists, with all of its fields.
+    pub fn of_the(resource: &'static Resource, condition: Condition) -> Self {
         Self {
             resource,
             shape: Shape::Record,
-            conditions: vec![Condition::Key(key)],
+            conditions: vec![condition],
             order: Order::KEY,
             offset: 0,
             after: None,
@@ -175,10 +173,15 @@ impl Page {
         }
     }
 
+    /// The page of a single record with all of its fields, if the record exists.
+    pub fn of_one(resource: &'static Resource, key: i64) -> Self {
+        Self::of_the(resource, Condition::Key(key))
+    }
+
     /// The page of all records with these keys, with all of their fields.
     pub fn of_these(resource: &'static Resource, keys: Vec<i64>) -> Self {
         let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
-        Self { conditions: vec![Condition::Keys(keys)], limit, ..Self::of_one(resource, 0) }
+        Self { limit, ..Self::of_the(resource, Condition::Keys(keys)) }
     }
 
     /// The same page with the fields of documents.
@@ -197,14 +200,7 @@ impl Page {
                 (Condition::Among(by, keys), order)
             }
         };
-        let resource = relation.target();
-        let conditions = vec![condition];
-        Self { shape, conditions, order, limit, ..Self::of_one(resource, 0) }
-    }
-
-    /// The page of the single record that satisfies a condition, if it exists.
-    pub fn of_the(resource: &'static Resource, condition: Condition) -> Self {
-        Self { conditions: vec![condition], ..Self::of_one(resource, 0) }
+        Self { shape, order, limit, ..Self::of_the(relation.target(), condition) }
     }
 }
 
@@ -254,12 +250,7 @@ impl Condition {
             | Condition::OneOf(name, _)
             | Condition::AtLeast(name, _)
             | Condition::AtMost(name, _) => Some(name),
-            Condition::Key(_)
-            | Condition::Keys(_)
-            | Condition::Above(_)
-            | Condition::Contains(..)
-            | Condition::OfPart(..)
-            | Condition::Changed { .. } => None,
+            _ => None,
         }
     }
 }
@@ -293,25 +284,24 @@ pub enum Check {
     },
 }
 
-/// Two checks are equal if they have the same answer, whichever field asks.
+impl Check {
+    /// What determines the answer, whichever field asks.
+    fn asked(&self) -> impl Eq + Hash {
+        match self {
+            Self::Exists { target, column, value, within, .. } => {
+                (target.kind, Some((column, value, within)), None)
+            }
+            Self::Free { resource, unique, values, except } => {
+                (resource.kind, None, Some((unique.fields, values, except)))
+            }
+        }
+    }
+}
+
+/// Two checks are equal if they have the same answer.
 impl PartialEq for Check {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::Exists { target, column, value, within, .. },
-                Self::Exists {
-                    target: others, column: theirs, value: another, within: beside, ..
-                },
-            ) => (target.kind, column, value, within) == (others.kind, theirs, another, beside),
-            (
-                Self::Free { resource, unique, values, except },
-                Self::Free { resource: others, unique: theirs, values: another, except: beside },
-            ) => {
-                (resource.kind, unique.fields, values, except)
-                    == (others.kind, theirs.fields, another, beside)
-            }
-            _ => false,
-        }
+        self.asked() == other.asked()
     }
 }
 
@@ -319,13 +309,6 @@ impl Eq for Check {}
 
 impl Hash for Check {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Exists { target, column, value, within, .. } => {
-                (target.kind, column, value, within).hash(state);
-            }
-            Self::Free { resource, unique, values, except } => {
-                (resource.kind, unique.fields, values, except).hash(state);
-            }
-        }
+        self.asked().hash(state);
     }
 }

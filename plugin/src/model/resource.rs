@@ -198,30 +198,14 @@ impl Resource {
     }
 
     const fn has_all(&self, names: &[&str]) -> bool {
-        let mut at = 0;
-        while at < names.len() {
-            if !self.has(names[at]) {
-                return false;
-            }
-            at += 1;
+        match names {
+            [] => true,
+            [first, others @ ..] => self.has(first) && self.has_all(others),
         }
-        true
     }
 
     const fn has(&self, name: &str) -> bool {
-        let groups = [self.list, self.detail, self.hidden];
-        let mut group = 0;
-        while group < groups.len() {
-            let mut at = 0;
-            while at < groups[group].len() {
-                if is_same(groups[group][at].name, name) {
-                    return true;
-                }
-                at += 1;
-            }
-            group += 1;
-        }
-        false
+        is_among(name, self.list) || is_among(name, self.detail) || is_among(name, self.hidden)
     }
 
     /// The name of its schemas.
@@ -394,7 +378,7 @@ impl Storage {
 }
 
 /// The order of a list. Ties are broken by the primary key in the same direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// The field; `None` is the primary key.
     pub field: Option<&'static str>,
@@ -583,6 +567,14 @@ pub struct Nested {
     pub by: &'static str,
     /// The resource's filters that are available here too.
     pub filters: &'static [&'static str],
+}
+
+/// Whether one of these fields has the name.
+const fn is_among(name: &str, fields: &[Field]) -> bool {
+    match fields {
+        [] => false,
+        [first, others @ ..] => is_same(first.name, name) || is_among(name, others),
+    }
 }
 
 /// Whether two texts are equal; `==` cannot be used in a constant.

@@ -40,10 +40,7 @@ impl Positions {
 
 impl FromIterator<usize> for Positions {
     fn from_iter<I: IntoIterator<Item = usize>>(positions: I) -> Self {
-        positions.into_iter().fold(Positions::default(), |mut set, position| {
-            set.insert(position);
-            set
-        })
+        Positions(positions.into_iter().fold(0, |set, position| set | bit(position)))
     }
 }
 

@@ -144,12 +144,8 @@ impl Kind {
 
     /// Whether the text has a case-folded copy, which is used for sorting and searching.
     pub const fn is_folded(self) -> bool {
-        match self {
-            Kind::Text { form, .. } => {
-                matches!(form, Form::Free | Form::Code | Form::Printable | Form::Identifier)
-            }
-            _ => matches!(self, Kind::Email),
-        }
+        use Form::{Code, Free, Identifier, Printable};
+        matches!(self, Kind::Text { form: Free | Code | Printable | Identifier, .. } | Kind::Email)
     }
 
     /// Whether the folded copy is in two columns: its first [`BEGINNING`] characters, and the rest.

@@ -57,15 +57,13 @@ pub fn failure(error: &Error, request_id: &str) -> Response {
     // The answer has the lowest status: a missing field makes it a 400.
     let status = faults.iter().map(|fault| fault.kind.row().0).min().unwrap_or(500);
     let faults = at_most(MAX_FAULTS, faults);
-    let response = document(status, errors(&faults));
-    let response = match faults.iter().find_map(|fault| fault.challenge.clone()) {
-        Some(challenge) => response.with_header("www-authenticate", String::from(challenge)),
-        None => response,
-    };
-    let response = match error {
-        Error::Undecided(_) => response.with_unknown_outcome(),
-        _ => response,
-    };
+    let mut response = document(status, errors(&faults));
+    if let Some(challenge) = faults.iter().find_map(|fault| fault.challenge.clone()) {
+        response = response.with_header("www-authenticate", String::from(challenge));
+    }
+    if let Error::Undecided(_) = error {
+        response = response.with_unknown_outcome();
+    }
     match status {
         415 => response.with_header("accept-encoding", "identity"),
         // A file that has changed is no reason to send it again.

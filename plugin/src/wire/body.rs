@@ -31,11 +31,7 @@ impl<'a> Body<'a> {
     /// # Errors
     /// When a header declares anything but plain JSON, or when the body is not a JSON object with
     /// unique member names.
-    pub fn read(
-        request: &'a Request,
-        resource: &Resource,
-        id: Option<i64>,
-    ) -> Result<Body<'a>, Error> {
+    pub fn read(request: &'a Request, resource: &Resource, id: Option<i64>) -> Result<Self, Error> {
         check_headers(request)?;
         let members = object(request.body(), "")?;
         // An object with a member `data` is a JSON:API document, whatever other members it has.
@@ -71,7 +67,7 @@ impl<'a> Body<'a> {
     ///
     /// # Errors
     /// When it is not a JSON object with unique member names.
-    pub fn within(literal: &'a RawValue, at: String) -> Result<Body<'a>, Fault> {
+    pub fn within(literal: &'a RawValue, at: String) -> Result<Self, Fault> {
         let members = object(literal.get().as_bytes(), &at)?;
         Ok(Body::of(members, at.into()))
     }
@@ -80,9 +76,12 @@ impl<'a> Body<'a> {
         data: &'a RawValue,
         resource: &Resource,
         id: Option<i64>,
-    ) -> Result<Body<'a>, Error> {
+    ) -> Result<Self, Error> {
         let data = object(data.get().as_bytes(), "/data")?;
         let mut body = Body::of(Vec::new(), "/data/attributes".into());
+        let refusal = |name: &str, detail| {
+            Fault::at_pointer(FaultKind::InvalidValue, format!("/data/{name}"), detail)
+        };
         for (name, literal) in data {
             match name.as_ref() {
                 "attributes" => {
@@ -91,21 +90,16 @@ impl<'a> Body<'a> {
                 "relationships" => {
                     body.relationships = object(literal.get().as_bytes(), "/data/relationships")?
                 }
-                "type" if !is_text(literal, resource.kind) => body.faults.push(Fault::at_pointer(
-                    FaultKind::InvalidValue,
-                    "/data/type".to_owned(),
-                    format!("type must be {:?}.", resource.kind),
-                )),
+                "type" if !is_text(literal, resource.kind) => {
+                    let detail = format!("type must be {:?}.", resource.kind);
+                    body.faults.push(refusal("type", detail));
+                }
                 "id" if !id.is_some_and(|id| is_text(literal, &id.to_string())) => {
                     let detail = match id {
                         Some(id) => format!("id must be \"{id}\"."),
                         None => "id must not be given: the store assigns it.".to_owned(),
                     };
-                    body.faults.push(Fault::at_pointer(
-                        FaultKind::InvalidValue,
-                        "/data/id".to_owned(),
-                        detail,
-                    ));
+                    body.faults.push(refusal("id", detail));
                 }
                 // Clients may send back links and meta that they have read.
                 _ => {}
@@ -169,7 +163,7 @@ pub fn linkage(literal: &RawValue) -> Result<Option<Identifier<'_>>, &'static st
 /// Checks the headers that describe a body.
 fn check_headers(request: &Request) -> Result<(), Error> {
     let mut faults = Vec::new();
-    if !is_json(request) {
+    if !is_of_type(request, "application", "json") {
         let detail = "Send the body with exactly one header Content-Type: application/json.";
         faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
     }
@@ -183,11 +177,6 @@ fn check_headers(request: &Request) -> Result<(), Error> {
         faults.push(Fault::at_header(FaultKind::UnsupportedEncoding, "Content-Encoding", detail));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
-}
-
-/// Whether the one content type of a request is JSON in UTF-8.
-fn is_json(request: &Request) -> bool {
-    is_of_type(request, "application", "json")
 }
 
 /// Whether the one content type of a request is this one, in UTF-8.

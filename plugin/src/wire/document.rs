@@ -3,8 +3,8 @@
 
 use form_urlencoded::Serializer as Query;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::Map;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
 use time::PrimitiveDateTime;
 
 use super::included::{Beside, Included};
@@ -90,11 +90,6 @@ pub fn list(
 /// # Errors
 /// When a cell cannot be written as its field's kind.
 pub fn each(records: Records<'_>, base: LinkBase<'_>) -> Result<Vec<u8>, Error> {
-    #[derive(serde::Serialize)]
-    struct Document<'a> {
-        links: Own<'a>,
-        data: Rows<'a>,
-    }
     let document = Document { links: Own { own: base.path }, data: Rows { records, base } };
     write(&document, records.size(), base.limit)
 }
@@ -140,22 +135,17 @@ pub fn single(
 pub fn one(
     kind: &str,
     id: &str,
-    attributes: &Map<String, serde_json::Value>,
+    attributes: &Map<String, Json>,
     only: Option<&[&str]>,
     own: &str,
     limit: usize,
 ) -> Result<Vec<u8>, Error> {
     #[derive(serde::Serialize)]
-    struct Record<'a> {
+    struct Linked<'a> {
         r#type: &'a str,
         id: &'a str,
         attributes: Chosen<'a>,
         links: Own<'a>,
-    }
-    #[derive(serde::Serialize)]
-    struct Document<'a> {
-        links: Own<'a>,
-        data: Record<'a>,
     }
     let named = only.map(|only| {
         let name = format!("fields[{kind}]");
@@ -163,7 +153,7 @@ pub fn one(
         format!("{own}?{query}")
     });
     let attributes = Chosen { attributes, only };
-    let data = Record { r#type: kind, id, attributes, links: Own { own } };
+    let data = Linked { r#type: kind, id, attributes, links: Own { own } };
     write(&Document { links: Own { own: named.as_deref().unwrap_or(own) }, data }, 2048, limit)
 }
 
@@ -172,17 +162,6 @@ pub fn one(
 /// # Errors
 /// When it cannot be written.
 pub fn given(kind: &str, id: &str, attributes: &RawValue, own: &str) -> Result<Vec<u8>, Error> {
-    #[derive(serde::Serialize)]
-    struct Record<'a> {
-        r#type: &'a str,
-        id: &'a str,
-        attributes: &'a RawValue,
-    }
-    #[derive(serde::Serialize)]
-    struct Document<'a> {
-        links: Own<'a>,
-        data: Record<'a>,
-    }
     let data = Record { r#type: kind, id, attributes };
     write(&Document { links: Own { own }, data }, 512 + attributes.get().len(), usize::MAX)
 }
@@ -212,25 +191,19 @@ pub fn computed(
     total: i64,
     listing: &Listing,
     (path, limit): (&str, usize),
-    beside: &Map<String, serde_json::Value>,
+    beside: &Map<String, Json>,
 ) -> Result<Vec<u8>, Error> {
-    #[derive(serde::Serialize)]
-    struct Record<'a> {
-        r#type: &'a str,
-        id: &'a str,
-        attributes: Cells<'a>,
-    }
     #[derive(serde::Serialize)]
     struct All<'a> {
         #[serde(flatten)]
         totals: Totals,
         #[serde(flatten)]
-        beside: &'a Map<String, serde_json::Value>,
+        beside: &'a Map<String, Json>,
     }
     #[derive(serde::Serialize)]
-    struct Document<'a> {
+    struct Page<'a> {
         links: Pages<'a>,
-        data: Vec<Record<'a>>,
+        data: Vec<Record<'a, Cells<'a>>>,
         meta: All<'a>,
     }
     let only = listing.attributes.as_deref();
@@ -238,7 +211,7 @@ pub fn computed(
         let attributes = Cells { fields, cells, only };
         Record { r#type: kind, id, attributes }
     });
-    let document = Document {
+    let document = Page {
         links: Pages { listing, total, path, paging: &Paging::Offset },
         data: data.collect(),
         meta: All {
@@ -253,10 +226,7 @@ pub fn computed(
 ///
 /// # Errors
 /// When a cell cannot be written as its field's kind.
-pub fn attributes(
-    fields: &[Field],
-    cells: &[Cell<'_>],
-) -> Result<Map<String, serde_json::Value>, Error> {
+pub fn attributes(fields: &[Field], cells: &[Cell<'_>]) -> Result<Map<String, Json>, Error> {
     let mut attributes = Map::with_capacity(fields.len());
     for (field, cell) in fields.iter().zip(cells) {
         let value = literal::write(field.kind, cell, serde_json::value::Serializer)?;
@@ -325,11 +295,6 @@ pub fn changes(
         own: &'a str,
         next: &'a str,
     }
-    #[derive(serde::Serialize)]
-    struct Document<'a> {
-        links: Links<'a>,
-        data: Vec<Changed<'a>>,
-    }
     let view = View::of(Shape::Detail);
     let size = 512 + 2048 * changes.len();
     let present = changes.iter().filter_map(|change| match change {
@@ -348,7 +313,7 @@ pub fn changes(
             meta: Deletion { deleted: true, changed_at: moment::render(at) },
         }),
     });
-    let data = data.collect::<Result<_, Error>>()?;
+    let data = data.collect::<Result<Vec<_>, Error>>()?;
     let document = Document { links: Links { own, next }, data };
     write(&document, size, base.limit)
 }
@@ -386,6 +351,21 @@ impl<'a> Records<'a> {
         let included = self.included.map_or(0, |included| included.records.len());
         512 * (self.rows.len() + included + 1)
     }
+}
+
+/// A document with nothing beside its links and its data.
+#[derive(serde::Serialize)]
+struct Document<L, D> {
+    links: L,
+    data: D,
+}
+
+/// A record without a table.
+#[derive(serde::Serialize)]
+struct Record<'a, A> {
+    r#type: &'a str,
+    id: &'a str,
+    attributes: A,
 }
 
 #[derive(serde::Serialize)]
@@ -480,7 +460,7 @@ impl Serialize for Pages<'_> {
 
 /// The attributes of a record without a table; all of them unless `only` names some.
 struct Chosen<'a> {
-    attributes: &'a Map<String, serde_json::Value>,
+    attributes: &'a Map<String, Json>,
     only: Option<&'a [&'a str]>,
 }
 

@@ -360,14 +360,10 @@ impl Draft {
         }
         match literal::read(field.kind, field.nullable, literal) {
             Ok(value) if field.required && value.is_blank() => {
-                let detail = format!("{} must not be empty.", field.name);
-                self.fault_at(FaultKind::InvalidValue, field.name, detail);
+                self.refuse(field, format!("{} must not be empty.", field.name));
             }
             Ok(value) => self.values[position] = Some(value),
-            Err(complaint) => {
-                let detail = format!("{} {complaint}.", field.name);
-                self.fault_at(FaultKind::InvalidValue, field.name, detail);
-            }
+            Err(complaint) => self.refuse(field, format!("{} {complaint}.", field.name)),
         }
     }
 

@@ -4,7 +4,7 @@
 use host_interface::Request;
 use time::PrimitiveDateTime;
 
-use super::parameters::{own_parameters, switch, word};
+use super::parameters::OwnParameters;
 use super::request::{Listing, Read, Scope};
 use super::table::{Form, Format};
 use crate::error::{Error, Fault, FaultKind};
@@ -60,25 +60,15 @@ impl Export {
         if view.include.is_some() {
             refuse("include", "An export has no related records.");
         }
-        let [safe, names, parts] = own_parameters(query, [SAFE, COLUMNS, PARTS], &mut faults);
-        let [safe, with_parts] = [(SAFE, safe), (PARTS, parts)].map(|(name, value)| {
-            switch(name, value.as_deref()).unwrap_or_else(|fault| {
-                faults.push(fault);
-                false
-            })
-        });
+        let mut own = OwnParameters::read(query, [SAFE, COLUMNS, PARTS], faults);
+        let (safe, with_parts) = (own.switch(SAFE), own.switch(PARTS));
         let parts = Parts::of(resource).filter(|_| with_parts);
         if with_parts && parts.is_none() {
-            let detail = format!("{} have no parts.", resource.title());
-            faults.push(Fault::at_parameter(FaultKind::InvalidParameter, PARTS, detail));
+            own.refuse(PARTS, format!("{} have no parts.", resource.title()));
         }
-        let names = word(COLUMNS, names.as_deref(), &KEYS_OR_NAMES).unwrap_or_else(|fault| {
-            faults.push(fault);
-            KEYS_OR_NAMES[0]
-        });
-        let names = names == KEYS_OR_NAMES[1];
-        if !faults.is_empty() {
-            return Err(faults.into());
+        let names = own.word(COLUMNS, &KEYS_OR_NAMES) == KEYS_OR_NAMES[1];
+        if !own.faults.is_empty() {
+            return Err(own.faults.into());
         }
         let columns = match view.shape {
             Shape::Selected(selection) => {

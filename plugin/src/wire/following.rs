@@ -1,7 +1,7 @@
 //! The query of the feed of changes: which types, how many records on a page, and where to go on.
 //! Independent of who may view what, and of the meaning of a cursor.
 
-use super::names::nearest;
+use super::names::hinted;
 use super::request::{self, Member, members, unknown, whole_number};
 use crate::error::{Fault, FaultKind};
 use crate::model::registry::Registry;
@@ -58,11 +58,7 @@ fn kinds(value: &str, registry: Registry) -> Result<Vec<&'static str>, Fault> {
     let known = || registry.followed().map(|resource| resource.kind);
     let asked: Vec<&str> = value.split(',').collect();
     if let Some(other) = asked.iter().find(|asked| known().all(|known| known != **asked)) {
-        let shown = short(other);
-        let detail = match nearest(other, known()) {
-            Some(hint) => format!("There is no type {shown:?}; did you mean {hint}?"),
-            None => format!("There is no type {shown:?}."),
-        };
+        let detail = hinted(format!("There is no type {:?}", short(other)), other, known());
         return Err(Fault::at_parameter(FaultKind::InvalidFilter, TYPES, detail));
     }
     Ok(known().filter(|known| asked.contains(known)).collect())

@@ -4,7 +4,7 @@
 use host_interface::{Request, fact};
 
 use super::body::is_of_type;
-use super::parameters::{own_parameters, switch, word};
+use super::parameters::OwnParameters;
 use super::table::Format;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::Field;
@@ -163,24 +163,19 @@ pub fn importable(registry: Registry) -> impl Iterator<Item = &'static Resource>
 /// # Errors
 /// When one of them is missing or unknown.
 pub fn subject(query: &str, registry: Registry) -> Result<(&'static Resource, Mode), Error> {
-    let mut faults = Vec::new();
-    let [kind, mode] = own_parameters(query, [TYPE, MODE], &mut faults);
-    let wanted = kind.as_deref().unwrap_or_default();
+    let mut own = OwnParameters::read(query, [TYPE, MODE], Vec::new());
+    let wanted = own.text(TYPE).unwrap_or_default();
     let resource = importable(registry).find(|resource| resource.kind == wanted);
     if resource.is_none() {
         let kinds: Vec<&str> = importable(registry).map(|resource| resource.kind).collect();
-        let detail = format!("{TYPE} must be one of {}.", kinds.join(", "));
-        faults.push(Fault::at_parameter(FaultKind::InvalidParameter, TYPE, detail));
+        own.refuse(TYPE, format!("{TYPE} must be one of {}.", kinds.join(", ")));
     }
-    let mode = word(MODE, mode.as_deref(), &MODES).unwrap_or_else(|fault| {
-        faults.push(fault);
-        MODES[0]
-    });
+    let mode = own.word(MODE, &MODES);
     let all = [Mode::Upsert, Mode::Create, Mode::Update];
     let mode = all.into_iter().find(|known| known.name() == mode).unwrap_or(Mode::Upsert);
     match resource {
-        Some(resource) if faults.is_empty() => Ok((resource, mode)),
-        _ => Err(faults.into()),
+        Some(resource) if own.faults.is_empty() => Ok((resource, mode)),
+        _ => Err(own.faults.into()),
     }
 }
 
@@ -193,55 +188,38 @@ impl Import {
         request: &Request,
         (resource, mode): (&'static Resource, Mode),
     ) -> Result<Self, Error> {
-        let mut faults = Vec::new();
         let names = [KEY, DRY_RUN, FROM_LINE, ON_ERROR, REPORT, PREVIEW];
-        let [key, dry_run, from_line, on_error, report, preview] =
-            own_parameters(request.query(), names, &mut faults);
-        let mut take = |fault: Fault| faults.push(fault);
-        let mut is_on = |name, value: Option<&str>| {
-            switch(name, value).unwrap_or_else(|fault| {
-                take(fault);
-                false
-            })
-        };
-        let dry_run = is_on(DRY_RUN, dry_run.as_deref());
-        let preview = is_on(PREVIEW, preview.as_deref());
+        let mut own = OwnParameters::read(request.query(), names, Vec::new());
+        let (dry_run, preview) = (own.switch(DRY_RUN), own.switch(PREVIEW));
         let keys = Key::all(resource);
-        let wanted = key.as_deref().unwrap_or_else(|| keys.first().map_or(ID, Key::parameter));
+        let wanted = own.text(KEY).unwrap_or_else(|| keys.first().map_or(ID, Key::parameter));
         let key = keys.iter().find(|key| {
             key.parameter() == wanted || (matches!(key, Key::Id) && wanted == resource.key)
         });
         let key = key.copied().unwrap_or_else(|| {
             let known: Vec<&str> = keys.iter().map(Key::parameter).collect();
-            let detail = format!("{KEY} must be one of {}.", known.join(", "));
-            take(Fault::at_parameter(FaultKind::InvalidParameter, KEY, detail));
+            own.refuse(KEY, format!("{KEY} must be one of {}.", known.join(", ")));
             Key::Id
         });
-        let from = from_line.as_deref().map(|text| text.parse().ok().filter(|line| *line > 0));
+        let from = own.text(FROM_LINE).map(|text| text.parse().ok().filter(|line| *line > 0));
         let from_line = from.unwrap_or(Some(1)).unwrap_or_else(|| {
-            let detail = format!("{FROM_LINE} must be a whole number, 1 or greater.");
-            take(Fault::at_parameter(FaultKind::InvalidParameter, FROM_LINE, detail));
+            own.refuse(FROM_LINE, format!("{FROM_LINE} must be a whole number, 1 or greater."));
             1
         });
-        let mut chosen = |name, value: Option<&str>, words: &[&'static str; 2]| {
-            word(name, value, words).unwrap_or_else(|fault| {
-                take(fault);
-                words[0]
-            })
-        };
-        let stops = chosen(ON_ERROR, on_error.as_deref(), &ON_ERRORS) == ON_ERRORS[1];
-        let only_faults = chosen(REPORT, report.as_deref(), &REPORTS) == REPORTS[1];
+        let stops = own.word(ON_ERROR, &ON_ERRORS) == ON_ERRORS[1];
+        let only_faults = own.word(REPORT, &REPORTS) == REPORTS[1];
+        let mut faults = own.faults;
         let format = [("application", "x-ndjson", Format::Ndjson), ("text", "csv", Format::Csv)]
             .into_iter()
             .find(|(main, sub, _)| is_of_type(request, main, sub));
         let format = format.map(|(.., format)| format).unwrap_or_else(|| {
             let detail =
                 "Send the file with exactly one header Content-Type: application/x-ndjson or text/csv.";
-            take(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
+            faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
             Format::Ndjson
         });
         let gzip = gzip(request).unwrap_or_else(|fault| {
-            take(fault);
+            faults.push(fault);
             false
         });
         if !faults.is_empty() {

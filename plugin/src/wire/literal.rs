@@ -78,8 +78,7 @@ pub fn read(kind: Kind, nullable: bool, literal: &RawValue) -> Result<Value, Str
         }
         Kind::Ids => ids(literal).map(Value::Text),
         Kind::Words(known) => words(literal, known).map(Value::Text),
-        Kind::Json => object(literal).map(Value::Text),
-        Kind::JsonObject(_) | Kind::JsonByKey(_) => object(literal).map(Value::Text),
+        Kind::Json | Kind::JsonObject(_) | Kind::JsonByKey(_) => object(literal).map(Value::Text),
         Kind::JsonList(_) => match serde_json::from_str::<Vec<&RawValue>>(literal) {
             Ok(_) => Ok(Value::Text(literal.to_owned())),
             Err(_) => Err("must be a list".to_owned()),
@@ -147,14 +146,12 @@ pub fn write<S: Serializer>(kind: Kind, cell: &Cell<'_>, serializer: S) -> Resul
         }
         (Kind::JsonList(members), Cell::Text(text)) if has_decimals(members) => {
             let list: Vec<Map<String, Json>> =
-                serde_json::from_str(text).map_err(serde::ser::Error::custom)?;
+                serde_json::from_str(text).map_err(S::Error::custom)?;
             serializer.collect_seq(list.iter().map(|item| Item { members, item }))
         }
         (kind, Cell::Text(text)) if kind.is_json() => {
-            match serde_json::from_str::<&RawValue>(text) {
-                Ok(raw) => Serialize::serialize(raw, serializer),
-                Err(error) => Err(serde::ser::Error::custom(error)),
-            }
+            let raw: &RawValue = serde_json::from_str(text).map_err(S::Error::custom)?;
+            raw.serialize(serializer)
         }
         (_, Cell::Text(text)) => serializer.serialize_str(text),
     }
@@ -361,13 +358,7 @@ fn check_text(text: &str, max: usize, form: Form) -> Result<(), String> {
         Form::WebAddress if !text.is_empty() && !is_web_address(text) => {
             Err("must be a URL that begins with http:// or https://".to_owned())
         }
-        Form::Free
-        | Form::Capitals
-        | Form::Name
-        | Form::Code
-        | Form::Printable
-        | Form::Identifier
-        | Form::WebAddress => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -428,17 +419,16 @@ fn words(literal: &str, known: &[&str]) -> Result<String, String> {
     if list.len() > MAX_WORDS || list.iter().any(|word| !is_name(word)) {
         return Err(complaint());
     }
-    if known.is_empty() {
+    let mut sent = list.iter().map(|word| &**word);
+    let chosen: Vec<&str> = if known.is_empty() {
         let mut seen = HashSet::new();
-        let each: Vec<&str> =
-            list.iter().map(AsRef::as_ref).filter(|of| seen.insert(*of)).collect();
-        return Ok(each.join(","));
-    }
-    if list.iter().any(|word| !known.contains(&word.as_ref())) {
+        sent.filter(|word| seen.insert(*word)).collect()
+    } else if sent.all(|word| known.contains(&word)) {
+        known.iter().copied().filter(|word| list.iter().any(|sent| sent == word)).collect()
+    } else {
         return Err(complaint());
-    }
-    let chosen = known.iter().copied().filter(|word| list.iter().any(|of| of == word));
-    Ok(chosen.collect::<Vec<_>>().join(","))
+    };
+    Ok(chosen.join(","))
 }
 
 /// Deeper nesting has no use and overflows the stacks of clients.

@@ -9,10 +9,18 @@ pub fn unknown<'a>(
     kind: &str,
     known: impl Iterator<Item = &'a str>,
 ) -> String {
-    let shown = short(name);
+    hinted(format!("{kind} has no {what} {:?}", short(name)), name, known)
+}
+
+/// A sentence about a name, with a hint if one of `known` is similar.
+pub(super) fn hinted<'a>(
+    sentence: String,
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> String {
     match nearest(name, known) {
-        Some(hint) => format!("{kind} has no {what} {shown:?}; did you mean {hint}?"),
-        None => format!("{kind} has no {what} {shown:?}."),
+        Some(hint) => format!("{sentence}; did you mean {hint}?"),
+        None => format!("{sentence}."),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Resource objects: one record as JSON:API, with its attributes, its relationships and its version.
 //! Independent of the document around it.
 
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 
 use super::included::Included;
 use super::layout::{Layout, Place, ToOne};
@@ -41,6 +41,7 @@ pub(super) struct Object<'a> {
     pub(super) included: Option<&'a Included<'a>>,
     pub(super) base: LinkBase<'a>,
 }
+
 /// The link of a document or a record to itself.
 #[derive(serde::Serialize)]
 pub(super) struct Own<'a> {
@@ -169,7 +170,7 @@ impl Serialize for Relations<'_> {
 #[derive(serde::Serialize)]
 struct Identifier<'a> {
     r#type: &'a str,
-    id: &'a str,
+    id: String,
 }
 
 #[derive(serde::Serialize)]
@@ -196,8 +197,7 @@ impl Serialize for Relation<'_> {
             let related = record_path(target, key, root);
             map.serialize_entry("links", &Related { related: &related })?;
         }
-        let id = key.map(|key| key.to_string());
-        let data = id.as_deref().map(|id| Identifier { r#type: kind, id });
+        let data = key.map(|key| Identifier { r#type: kind, id: key.to_string() });
         map.serialize_entry("data", &data)?;
         map.end()
     }
@@ -231,11 +231,7 @@ struct Identifiers<'a> {
 
 impl Serialize for Identifiers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let identifiers = self.keys.iter().map(|key| key.to_string());
-        let mut list = serializer.serialize_seq(Some(self.keys.len()))?;
-        for id in identifiers {
-            list.serialize_element(&Identifier { r#type: self.kind, id: &id })?;
-        }
-        list.end()
+        let identifier = |key: &i64| Identifier { r#type: self.kind, id: key.to_string() };
+        serializer.collect_seq(self.keys.iter().map(identifier))
     }
 }

@@ -9,7 +9,7 @@ use time::PrimitiveDateTime;
 
 use super::ids::{self, IDS};
 use super::literal;
-use super::names::nearest;
+use super::names::{hinted, nearest};
 use super::resume::Resume;
 pub(super) use super::view::Member;
 use super::view::{self, View, selects};
@@ -42,7 +42,7 @@ pub(super) const LIMIT: &str = "page[limit]";
 pub(super) const TYPES: &str = "filter[types]";
 
 /// The query of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// How many records to skip.
     pub offset: i64,
@@ -109,6 +109,15 @@ impl Scope {
             Scope::All(resource) | Scope::Nested(resource, _) => resource,
         }
     }
+
+    /// The filters of the list.
+    fn filters(self) -> impl Iterator<Item = &'static Filter> {
+        let has = move |name: &str| match self {
+            Scope::All(_) => true,
+            Scope::Nested(_, only) => only.contains(&name),
+        };
+        self.resource().filters.iter().filter(move |filter| has(filter.name))
+    }
 }
 
 impl Listing {
@@ -137,83 +146,54 @@ impl Listing {
 
     fn of(members: &[Member<'_>], scope: Scope, faults: &mut Vec<Fault>) -> Listing {
         let resource = scope.resource();
-        let mut listing = Listing {
-            offset: 0,
-            limit: DEFAULT_LIMIT,
-            order: resource.order,
-            conditions: Vec::new(),
-            sent: Vec::new(),
-            paged: false,
-            modified_since: None,
-            resume: None,
-            ordered: false,
-            attributes: None,
-        };
+        let mut listing = Listing { limit: DEFAULT_LIMIT, ..Listing::default() };
         let mut field = None;
         let mut descending = None;
         let mut sort = None;
         let mut conditions: Vec<(&Filter, Condition)> = Vec::new();
         let mut chosen = None;
-        for (name, value) in members {
-            let result = match name.as_ref() {
-                OFFSET => whole_number(name, value, 0).map(|number| {
-                    listing.paged = true;
-                    listing.offset = number;
-                }),
-                LIMIT => whole_number(name, value, 1).map(|number| {
-                    listing.paged = true;
-                    listing.limit = number.min(MAX_LIMIT);
-                }),
+        // Takes a parameter in, and returns the value that links to other pages have for it, if they do.
+        let mut take = |name: &str, value: &str| -> Result<Option<String>, Fault> {
+            match name {
+                OFFSET => listing.offset = whole_number(name, value, 0)?,
+                LIMIT => listing.limit = whole_number(name, value, 1)?.min(MAX_LIMIT),
+                AFTER if scope.has_changes() => listing.resume = Some(resume(resource, value)?),
                 "list[ordering]" | "list[direction]" | "sort" if resource.list.is_empty() => {
                     let detail = format!("This route has no parameter {name}: its order is fixed.");
-                    Err(Fault::at_parameter(FaultKind::UnknownParameter, name, detail))
+                    return Err(Fault::at_parameter(FaultKind::UnknownParameter, name, detail));
                 }
-                "sort" => sorted(resource, name, value).map(|order| {
-                    sort = Some(order);
-                    listing.sent.push((name.to_string(), value.to_string()));
-                }),
-                name if selects(name) => {
-                    listing.sent.push((name.to_owned(), value.to_string()));
-                    Ok(())
-                }
-                "list[ordering]" => column(resource, name, value).map(|column| {
-                    field = Some(column);
-                    listing.sent.push((name.to_string(), value.to_string()));
-                }),
-                "list[direction]" => direction(name, value).map(|direction| {
-                    descending = Some(direction);
-                    listing.sent.push((name.to_string(), value.to_string()));
-                }),
-                AFTER if scope.has_changes() => resume(resource, value).map(|resume| {
-                    listing.resume = Some(resume);
-                }),
-                IDS if scope.has_changes() => {
+                "sort" => sort = Some(sorted(resource, name, value)?),
+                "list[ordering]" => field = Some(column(resource, name, value)?),
+                "list[direction]" => descending = Some(direction(name, value)?),
+                _ if selects(name) => {}
+                _ => {
                     let cleaned = clean(value);
-                    ids::read(&cleaned).map(|keys| {
-                        listing.sent.extend(keys.as_ref().map(|_| (name.to_string(), cleaned)));
-                        chosen = keys.map(|keys| Condition::OneOf(resource.key, keys));
-                    })
-                }
-                MODIFIED_SINCE if scope.has_changes() => {
-                    let cleaned = clean(value);
-                    modified_since(&cleaned).map(|since| {
-                        listing.modified_since = since;
-                        listing.sent.extend(since.map(|_| (name.to_string(), cleaned)));
-                    })
-                }
-                _ => filter(scope, name, value).map(|condition| {
-                    conditions.extend(condition);
-                    let cleaned = clean(value);
-                    if !cleaned.is_empty() {
-                        listing.sent.push((name.to_string(), cleaned));
+                    match name {
+                        IDS if scope.has_changes() => {
+                            let keys = ids::read(&cleaned)?;
+                            chosen = keys.map(|keys| Condition::OneOf(resource.key, keys));
+                        }
+                        MODIFIED_SINCE if scope.has_changes() => {
+                            listing.modified_since = modified_since(&cleaned)?;
+                        }
+                        _ => conditions.extend(filter(scope, name, &cleaned)?),
                     }
-                }),
-            };
-            faults.extend(result.err());
+                    return Ok(Some(cleaned).filter(|value| !value.is_empty()));
+                }
+            }
+            listing.paged |= matches!(name, OFFSET | LIMIT);
+            let of_page = matches!(name, OFFSET | LIMIT | AFTER);
+            Ok((!of_page).then(|| value.to_owned()))
+        };
+        for (name, value) in members {
+            match take(name, value) {
+                Ok(sent) => listing.sent.extend(sent.map(|value| (name.to_string(), value))),
+                Err(fault) => faults.push(fault),
+            }
         }
         if sort.is_some() && (field.is_some() || descending.is_some()) {
             let detail = "sort cannot be combined with list[ordering] and list[direction].";
-            faults.push(Fault::at_parameter(FaultKind::InvalidParameter, "sort", detail));
+            faults.push(invalid("sort", detail));
         }
         listing.ordered = sort.is_some() || field.is_some() || descending.is_some();
         faults.extend(contradicts_changes(&listing));
@@ -290,7 +270,10 @@ pub fn attributes<'a>(
 pub fn no_listing(query: &str) -> Result<(), Error> {
     let mut faults = Vec::new();
     let members = members(query, &mut faults);
-    refuse_selection(&members, &mut faults);
+    faults.extend(members.iter().filter(|(name, _)| selects(name)).map(|(name, _)| {
+        let detail = format!("This route has no parameter {}.", short(name));
+        Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
+    }));
     refuse_listing(&members, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
 }
@@ -300,14 +283,6 @@ fn refuse_listing(members: &[Member<'_>], faults: &mut Vec<Fault>) {
     faults.extend(members.iter().filter(|(name, _)| !selects(name)).map(|(name, _)| {
         let detail =
             format!("This route has no parameter {}: it does not return a list.", short(name));
-        Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
-    }));
-}
-
-/// Refuses the parameters that select fields and related records.
-fn refuse_selection(members: &[Member<'_>], faults: &mut Vec<Fault>) {
-    faults.extend(members.iter().filter(|(name, _)| selects(name)).map(|(name, _)| {
-        let detail = format!("This route has no parameter {}.", short(name));
         Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
     }));
 }
@@ -333,8 +308,7 @@ pub(super) fn members<'a>(query: &'a str, faults: &mut Vec<Fault>) -> Vec<Member
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(name), Some(value)) = (decode(name), decode(value)) else {
             let name = percent_decode_str(name).decode_utf8_lossy();
-            let detail = format!("{} must be UTF-8 text.", short(&name));
-            faults.push(Fault::at_parameter(FaultKind::InvalidParameter, &name, detail));
+            faults.push(invalid(&name, format!("{} must be UTF-8 text.", short(&name))));
             continue;
         };
         if let Some(refusal) = reserved(&name) {
@@ -404,10 +378,9 @@ pub(super) fn whole_number(name: &str, value: &str, least: i64) -> Result<i64, F
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     // A number too long to be represented is past every end.
     let number = digits.then(|| value.parse().unwrap_or(i64::MAX));
-    number.filter(|number| *number >= least).ok_or_else(|| {
-        let detail = format!("{name} must be a whole number, {least} or greater.");
-        Fault::at_parameter(FaultKind::InvalidParameter, name, detail)
-    })
+    number
+        .filter(|number| *number >= least)
+        .ok_or_else(|| invalid(name, format!("{name} must be a whole number, {least} or greater.")))
 }
 
 fn column(resource: &Resource, name: &str, value: &str) -> Result<Option<&'static str>, Fault> {
@@ -424,7 +397,7 @@ fn column(resource: &Resource, name: &str, value: &str) -> Result<Option<&'stati
                 resource.kind,
                 short(value)
             );
-            Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
+            Err(invalid(name, detail))
         }
     }
 }
@@ -433,7 +406,7 @@ fn column(resource: &Resource, name: &str, value: &str) -> Result<Option<&'stati
 fn sorted(resource: &Resource, name: &str, value: &str) -> Result<Order, Fault> {
     if value.contains(',') {
         let detail = "sort takes one field; ties are broken by the primary key.";
-        return Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail));
+        return Err(invalid(name, detail));
     }
     let descending = value.strip_prefix('-');
     let field = column(resource, name, descending.unwrap_or(value))?;
@@ -443,8 +416,7 @@ fn sorted(resource: &Resource, name: &str, value: &str) -> Result<Order, Fault> 
 /// Where a list of changed records goes on.
 fn resume(resource: &Resource, value: &str) -> Result<Resume, Fault> {
     Resume::read(value, resource.kind).ok_or_else(|| {
-        let detail = format!("{AFTER} must be a cursor as links.next of this list has it.");
-        Fault::at_parameter(FaultKind::InvalidParameter, AFTER, detail)
+        invalid(AFTER, format!("{AFTER} must be a cursor as links.next of this list has it."))
     })
 }
 
@@ -465,7 +437,7 @@ fn contradicts_changes(listing: &Listing) -> Option<Fault> {
         }
         _ => return None,
     };
-    Some(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
+    Some(invalid(name, detail))
 }
 
 /// The moment in a filter; `None` if it is empty.
@@ -485,10 +457,7 @@ fn direction(name: &str, value: &str) -> Result<bool, Fault> {
     match value {
         "asc" => Ok(false),
         "desc" => Ok(true),
-        _ => {
-            let detail = format!("{name} must be asc or desc.");
-            Err(Fault::at_parameter(FaultKind::InvalidParameter, name, detail))
-        }
+        _ => Err(invalid(name, format!("{name} must be asc or desc."))),
     }
 }
 
@@ -498,55 +467,43 @@ fn filter(
     name: &str,
     value: &str,
 ) -> Result<Option<(&'static Filter, Condition)>, Fault> {
-    let known = || match scope {
-        Scope::All(resource) => known_filters(resource, None),
-        Scope::Nested(resource, only) => known_filters(resource, Some(only)),
-    };
     let inner = name.strip_prefix("filter[").and_then(|rest| rest.strip_suffix(']'));
-    let filter = inner.and_then(|inner| known().into_iter().find(|filter| filter.name == inner));
+    let filter = inner.and_then(|inner| scope.filters().find(|filter| filter.name == inner));
     let Some(filter) = filter else {
-        let names = known().into_iter().map(|filter| format!("filter[{}]", filter.name));
-        let changes = [IDS, MODIFIED_SINCE, AFTER].map(str::to_owned);
-        let changes = changes.into_iter().filter(|_| scope.has_changes());
-        let names: Vec<String> = names.chain(changes).collect();
-        return Err(unknown_of_list(name, names.iter().map(String::as_str)));
+        let names = scope.filters().map(|filter| format!("filter[{}]", filter.name));
+        let names: Vec<String> = names.collect();
+        let changes = [IDS, MODIFIED_SINCE, AFTER].into_iter().filter(|_| scope.has_changes());
+        let listing = [OFFSET, LIMIT, "list[ordering]", "list[direction]"];
+        let known = names.iter().map(String::as_str).chain(changes).chain(listing);
+        return Err(unknown(name, known));
     };
-    let value = clean(value);
     if value.is_empty() {
         return Ok(None);
     }
-    match filter.test {
+    let refusal = |detail| Fault::at_parameter(FaultKind::InvalidFilter, name, detail);
+    let condition = match filter.test {
         Test::Contains(_) | Test::OfPart(_) if value.chars().nth(MAX_SOUGHT).is_some() => {
-            let detail = format!("{name} must be at most {MAX_SOUGHT} characters.");
-            Err(Fault::at_parameter(FaultKind::InvalidFilter, name, detail))
+            return Err(refusal(format!("{name} must be at most {MAX_SOUGHT} characters.")));
         }
-        Test::Contains(fields) => {
-            Ok(Some((filter, Condition::Contains(fields, value::fold(&value)))))
-        }
-        Test::OfPart(part) => Ok(Some((filter, Condition::OfPart(part, value::fold(&value))))),
+        Test::Contains(fields) => Condition::Contains(fields, value::fold(value)),
+        Test::OfPart(part) => Condition::OfPart(part, value::fold(value)),
         Test::From(field) | Test::To(field) => {
-            let day = moment::day(&value).ok_or_else(|| {
-                let detail = format!("{name} must be a date in the form YYYY-MM-DD.");
-                Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
-            })?;
+            let day = moment::day(value)
+                .ok_or_else(|| refusal(format!("{name} must be a date in the form YYYY-MM-DD.")))?;
             let [first, last] = moment::bounds(day).map(Value::Moment);
-            let condition = match filter.test {
+            match filter.test {
                 Test::From(_) => Condition::AtLeast(field, first),
                 _ => Condition::AtMost(field, last),
-            };
-            Ok(Some((filter, condition)))
+            }
         }
         Test::Equals(field) => {
-            let (Scope::All(resource) | Scope::Nested(resource, _)) = scope;
-            let kind = resource.fields().find(|known| known.name == field).map(|found| found.kind);
-            let value = kind.map_or(Ok(Value::Null), |kind| literal::read_plain(kind, &value));
-            let test = |value| Some((filter, Condition::Equals(field, value)));
-            value.map(test).map_err(|complaint| {
-                let detail = format!("{name} {complaint}.");
-                Fault::at_parameter(FaultKind::InvalidFilter, name, detail)
-            })
+            let of = scope.resource().fields().find(|known| known.name == field);
+            let value = of.map_or(Ok(Value::Null), |of| literal::read_plain(of.kind, value));
+            let value = value.map_err(|complaint| refusal(format!("{name} {complaint}.")))?;
+            Condition::Equals(field, value)
         }
-    }
+    };
+    Ok(Some((filter, condition)))
 }
 
 /// The fault of a period that ends before it begins.
@@ -564,24 +521,14 @@ fn reversed_period(conditions: &[(&Filter, Condition)]) -> Option<Fault> {
     (from > to).then(|| Fault::at_parameter(FaultKind::InvalidFilter, &name, detail))
 }
 
-/// The filters of a route.
-fn known_filters(resource: &'static Resource, only: Option<&[&str]>) -> Vec<&'static Filter> {
-    let known = |filter: &&Filter| only.is_none_or(|only| only.contains(&filter.name));
-    resource.filters.iter().filter(known).collect()
-}
-
-fn unknown_of_list<'a>(name: &str, filters: impl Iterator<Item = &'a str>) -> Fault {
-    const LISTING: [&str; 4] = [OFFSET, LIMIT, "list[ordering]", "list[direction]"];
-    unknown(name, filters.chain(LISTING))
+/// The fault of a parameter that cannot be read.
+pub(super) fn invalid(name: &str, detail: impl Into<String>) -> Fault {
+    Fault::at_parameter(FaultKind::InvalidParameter, name, detail)
 }
 
 /// The fault of a parameter that a route does not have, with a hint if it has a similar one.
 pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Fault {
     let known = known.filter(|known| known.starts_with(family(name)));
-    let shown = short(name);
-    let detail = match nearest(name, known) {
-        Some(hint) => format!("This route has no parameter {shown}; did you mean {hint}?"),
-        None => format!("This route has no parameter {shown}."),
-    };
+    let detail = hinted(format!("This route has no parameter {}", short(name)), name, known);
     Fault::at_parameter(FaultKind::UnknownParameter, name, detail)
 }

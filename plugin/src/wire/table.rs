@@ -9,6 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value as Json;
 
 use super::literal;
+use super::object::Attribute;
 use crate::error::Error;
 use crate::model::table::{Column, Parts};
 use crate::model::value::{Cell, Kind, Value};
@@ -244,19 +245,8 @@ impl<N: AsRef<str>> Serialize for Row<'_, N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.names.len()))?;
         for ((name, kind), value) in self.names.iter().zip(self.kinds).zip(self.values) {
-            map.serialize_entry(name.as_ref(), &Member { kind: *kind, cell: Cell::of(value) })?;
+            map.serialize_entry(name.as_ref(), &Attribute { kind: *kind, cell: &Cell::of(value) })?;
         }
         map.end()
-    }
-}
-
-struct Member<'a> {
-    kind: Kind,
-    cell: Cell<'a>,
-}
-
-impl Serialize for Member<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        literal::write(self.kind, &self.cell, serializer)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::names::{nearest, unknown};
+use super::names::{hinted, unknown};
 use crate::error::{Fault, FaultKind, MAX_FAULTS};
 use crate::model::question::Shape;
 use crate::model::registry::Registry;
@@ -142,9 +142,7 @@ struct Node {
 /// The fields of a type that are shown.
 struct Chosen {
     of: &'static Resource,
-    key: bool,
-    attributes: Positions,
-    relationships: Positions,
+    selection: Selection,
     lists: Vec<Many>,
 }
 
@@ -198,20 +196,12 @@ impl Asked {
         let mut resources = shown.into_iter().chain(others.clone());
         let Some(resource) = resources.find(|resource| resource.kind == kind) else {
             let known = others.map(|resource| resource.kind);
-            let detail = match nearest(kind, known) {
-                Some(hint) => format!("There is no type {:?}; did you mean {hint}?", short(kind)),
-                None => format!("There is no type {:?}.", short(kind)),
-            };
+            let detail = hinted(format!("There is no type {:?}", short(kind)), kind, known);
             faults.push(Fault::at_parameter(FaultKind::UnknownParameter, parameter, detail));
             return;
         };
-        let mut chosen = Chosen {
-            of: resource,
-            key: false,
-            attributes: Positions::default(),
-            relationships: Positions::default(),
-            lists: Vec::new(),
-        };
+        let selection = Selection::default();
+        let mut chosen = Chosen { of: resource, selection, lists: Vec::new() };
         for name in value.split(',').filter(|_| !value.is_empty()) {
             if faults.len() > MAX_FAULTS {
                 break;
@@ -262,10 +252,10 @@ impl Asked {
         let chosen = self.fields.iter().find(|chosen| std::ptr::eq(chosen.of, resource));
         let (shape, lists) = match chosen {
             Some(chosen) => {
-                let read = chosen.attributes.with(chosen.relationships);
-                let read = read.with(followed).with(by.into_iter().collect());
-                let &Chosen { key, attributes, relationships, .. } = chosen;
-                let selection = Selection { key, attributes, relationships, read };
+                let Selection { attributes, relationships, .. } = chosen.selection;
+                let read = attributes.with(relationships).with(followed);
+                let read = read.with(by.into_iter().collect());
+                let selection = Selection { read, ..chosen.selection };
                 (Shape::Selected(selection), chosen.lists.clone())
             }
             None => {
@@ -300,13 +290,13 @@ impl Chosen {
         let named = |of: Option<&str>| of == Some(name);
         let mut fields = resource.fields().enumerate();
         if name == resource.key && resource.shows_key {
-            self.key = true;
+            self.selection.key = true;
         } else if let Some(position) = resource.position(name).filter(|found| *found < hidden) {
-            self.attributes.insert(position);
+            self.selection.attributes.insert(position);
         } else if let Some((position, _)) =
             fields.find(|(_, field)| named(field.relationship().map(|related| related.name)))
         {
-            self.relationships.insert(position);
+            self.selection.relationships.insert(position);
         } else if let Some(many) =
             Many::of(resource, registry).find(|many| many.nested.segment == name)
         {

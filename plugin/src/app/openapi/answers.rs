@@ -237,6 +237,16 @@ pub(super) fn references(names: &[&str]) -> Value {
     Value::Object(all.collect())
 }
 
+/// A header with any text, which the answers that name it always have.
+fn header(description: &str, example: &str) -> Value {
+    json!({
+        "description": description,
+        "required": true,
+        "schema": {"type": "string"},
+        "example": example,
+    })
+}
+
 /// The headers of answers.
 pub(super) fn headers() -> Value {
     json!({
@@ -246,30 +256,21 @@ pub(super) fn headers() -> Value {
             "schema": {"type": "string", "const": "identity"},
             "example": "identity",
         },
-        "Allow": {
-            "description": "The methods of the path.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "GET, HEAD, POST",
-        },
-        "Cache-Control": {
-            "description": "A cache must ask again each time, and must not share the answer.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "private, no-cache",
-        },
+        "Allow": header("The methods of the path.", "GET, HEAD, POST"),
+        "Cache-Control": header(
+            "A cache must ask again each time, and must not share the answer.",
+            "private, no-cache",
+        ),
         "Change-Outcome": {
             "description": "Sent if the change may or may not have been made: send the request again \
                 under its Idempotency-Key, or look first.",
             "schema": {"type": "string", "const": "unknown"},
             "example": "unknown",
         },
-        "Content-Disposition": {
-            "description": "The name of the file.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "attachment; filename=\"zones-2026-01-31.csv\"",
-        },
+        "Content-Disposition": header(
+            "The name of the file.",
+            "attachment; filename=\"zones-2026-01-31.csv\"",
+        ),
         "ETag": {
             "description": "The version of the record and a digest of the document, as a strong tag. \
                 That of a compressed answer ends with -gzip.",
@@ -314,26 +315,20 @@ pub(super) fn headers() -> Value {
             "schema": {"type": "integer", "minimum": 0},
             "example": 1,
         },
-        "RateLimit": {
-            "description": "How many more requests the token allows now (r), and in how many seconds \
-                more (t). Every answer to a token with a rate has it.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "\"token\";r=0;t=17",
-        },
-        "RateLimit-Policy": {
-            "description": "How many requests (q) the token allows in a window of so many seconds (w). \
-                Every answer to a token with a rate has it.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "\"token\";q=600;w=60",
-        },
-        "Vary": {
-            "description": "The headers of the request on which the answer depends.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "Accept, Authorization",
-        },
+        "RateLimit": header(
+            "How many more requests the token allows now (r), and in how many seconds more (t). Every answer \
+             to a token with a rate has it.",
+            "\"token\";r=0;t=17",
+        ),
+        "RateLimit-Policy": header(
+            "How many requests (q) the token allows in a window of so many seconds (w). Every answer to a \
+             token with a rate has it.",
+            "\"token\";q=600;w=60",
+        ),
+        "Vary": header(
+            "The headers of the request on which the answer depends.",
+            "Accept, Authorization",
+        ),
         "WWW-Authenticate": {
             "description": "The scheme of authentication. For a token that has expired, the error is \
                 invalid_token.",
@@ -346,11 +341,9 @@ pub(super) fn headers() -> Value {
             "schema": {"type": "string", "pattern": "^Bearer error="},
             "example": "Bearer error=\"insufficient_scope\", scope=\"orders:edit\"",
         },
-        "X-Request-Id": {
-            "description": "The id of the request, by which the operator finds it in the log.",
-            "required": true,
-            "schema": {"type": "string"},
-            "example": "4f1e731a20c8",
-        },
+        "X-Request-Id": header(
+            "The id of the request, by which the operator finds it in the log.",
+            "4f1e731a20c8",
+        ),
     })
 }

@@ -165,19 +165,16 @@ fn data(
     required: Option<Relationship>,
 ) -> Value {
     let mut needed = Vec::new();
-    let mut properties = Map::new();
-    properties.insert(
-        "type".to_owned(),
-        json!({"type": "string", "const": resource.kind, "description": "The type of the record."}),
-    );
+    let mut properties = json!({
+        "type": {"type": "string", "const": resource.kind, "description": "The type of the record."},
+    });
     // The store assigns the id of a new record, and a list has none; otherwise it is that in the path.
     let is_new = !resource.key.is_empty() || is_list(resource) || makes_part(resource);
     let assigned = form == Form::New && is_new;
     if !assigned {
-        let id = json!({"type": "string", "description": "The id in the path."});
-        properties.insert("id".to_owned(), id);
+        properties["id"] = json!({"type": "string", "description": "The id in the path."});
     }
-    properties.insert("attributes".to_owned(), attributes);
+    properties["attributes"] = attributes;
     if form == Form::New {
         needed.push("attributes");
     }
@@ -197,7 +194,7 @@ fn data(
             relationships["required"] = json!([required.name]);
             needed.push("relationships");
         }
-        properties.insert("relationships".to_owned(), relationships);
+        properties["relationships"] = relationships;
     }
     let mut data = json!({
         "type": "object",
@@ -231,14 +228,13 @@ fn linkage(field: &Field, relationship: Relationship) -> Value {
     } else {
         identifier
     };
-    let ignored = matches!(field.access, Access::ReadOnly | Access::Touched);
     let mut schema = json!({
         "type": "object",
         "description": format!("Sets {}.", field.name),
         "required": ["data"],
         "properties": {"data": data},
     });
-    if ignored {
+    if matches!(field.access, Access::ReadOnly | Access::Touched) {
         schema["readOnly"] = json!(true);
         schema["description"] = json!("Ignored here.");
     }
@@ -284,8 +280,9 @@ fn example(resource: &Resource, form: Form) -> Value {
     let key = key.filter(|_| form == Form::New && gives_key(resource));
     let view = resource.schema_name();
     let shown = settable(resource, form).filter(|field| {
-        let optional = || properties::example(view, resource.kind, field.name).is_some();
-        form == Form::Change || field.required || (resource.key.is_empty() && optional())
+        let property = || properties::find(view, resource.kind, field.name);
+        let has_example = || property().is_some_and(|of| of.example.is_some());
+        form == Form::Change || field.required || (resource.key.is_empty() && has_example())
     });
     let value = if form == Form::New { examples::new_value } else { examples::value };
     let shown = shown.map(|field| (field.name.to_owned(), value(resource, view, field)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::common::{CURSOR, reference};
+use super::common::{CURSOR, query, reference, words};
 use super::schema::{self, described};
 use crate::resources::REGISTRY;
 use crate::wire::following::{AFTER, DEFAULT_SIZE, MAX_SIZE, SIZE, TYPES};
@@ -13,24 +13,20 @@ pub(super) const PAGE: &str = "changes.list";
 /// The parameters.
 pub(super) fn parameters() -> [Value; 4] {
     let kinds: Vec<&str> = REGISTRY.followed().map(|resource| resource.kind).collect();
+    let mut types = words(
+        TYPES,
+        "The types to follow, with commas between them; all that the user may view without this parameter.",
+        &kinds,
+    );
+    types["example"] = json!(["orders", "products"]);
     [
-        json!({
-            "name": TYPES,
-            "in": "query",
-            "description": "The types to follow, with commas between them; all that the user may view \
-                without this parameter.",
-            "style": "form",
-            "explode": false,
-            "schema": {"type": "array", "items": {"type": "string", "enum": kinds}},
-            "example": ["orders", "products"],
-        }),
-        json!({
-            "name": SIZE,
-            "in": "query",
-            "description": format!("How many records the page has at most; {MAX_SIZE} if it is greater."),
-            "schema": {"type": "integer", "minimum": 1, "default": DEFAULT_SIZE},
-            "example": DEFAULT_SIZE,
-        }),
+        types,
+        query(
+            SIZE,
+            &format!("How many records the page has at most; {MAX_SIZE} if it is greater."),
+            json!({"type": "integer", "minimum": 1, "default": DEFAULT_SIZE}),
+            json!(DEFAULT_SIZE),
+        ),
         json!({
             "name": AFTER,
             "in": "query",

@@ -1,10 +1,10 @@
 //! The parts of the OpenAPI document that routes share: parameters, and the schemas around every
 //! record.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::schema;
-use super::schema::described;
+use super::schema::{self, described};
 use crate::model::field::Field;
 use crate::model::resource::{Resource, VERSION};
 use crate::model::value::Kind;
@@ -142,12 +142,10 @@ pub(super) fn schemas() -> Map<String, Value> {
             "type": "object",
             "description": "The version of the record, for If-Match.",
             "required": [VERSION],
-            "properties": {VERSION: {
-                "type": "integer",
-                "format": "int64",
-                "minimum": 1,
-                "description": "1 for a new record, and one more after each change.",
-            }},
+            "properties": {VERSION: described(
+                schema::key(),
+                "1 for a new record, and one more after each change.",
+            )},
             "example": {VERSION: 1},
         },
         "identifier": {
@@ -282,25 +280,16 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "meta": {
                     "type": "object",
                     "description": "What a program needs to go on.",
-                    "properties": {"current_version": {
-                        "type": "integer",
-                        "format": "int64",
-                        "minimum": 1,
-                        "description": "The version of a record that has another one than the \
-                            client expects.",
-                    }, "quantity": {
-                        "type": "integer",
-                        "format": "int64",
-                        "minimum": 0,
-                        "description": "How many pieces are in stock where a change of the stock is \
-                            refused.",
-                    }, "open": {
-                        "type": "integer",
-                        "format": "int64",
-                        "minimum": 0,
-                        "description": "How many pieces of an item are open where more are to be \
-                            shipped.",
-                    }, "variants": {
+                    "properties": {"current_version": described(
+                        schema::key(),
+                        "The version of a record that has another one than the client expects.",
+                    ), "quantity": described(
+                        schema::count(),
+                        "How many pieces are in stock where a change of the stock is refused.",
+                    ), "open": described(
+                        schema::count(),
+                        "How many pieces of an item are open where more are to be shipped.",
+                    ), "variants": {
                         "type": "array",
                         "description": "The variants that have the stock of a product.",
                         "items": schema::key(),
@@ -310,12 +299,10 @@ pub(super) fn schemas() -> Map<String, Value> {
                             an item how many pieces.",
                         "required": ["amount"],
                         "properties": {
-                            "quantity": {
-                                "type": "integer",
-                                "format": "int64",
-                                "minimum": 0,
-                                "description": "How many pieces of the item.",
-                            },
+                            "quantity": described(
+                                schema::count(),
+                                "How many pieces of the item.",
+                            ),
                             "amount": described(
                                 schema::output(&Field::of_kind("amount", Kind::MONEY)),
                                 "How much, of the item, the shipping or the order.",
@@ -331,10 +318,9 @@ pub(super) fn schemas() -> Map<String, Value> {
 
 /// The members that the `meta` of every list has.
 pub(super) fn totals() -> Value {
-    let number = |text: &str| json!({"type": "integer", "format": "int64", "minimum": 0, "description": text});
     json!({
-        "total-pages": number("How many pages there are of this length."),
-        "total": number("How many records there are on all pages."),
+        "total-pages": described(schema::count(), "How many pages there are of this length."),
+        "total": described(schema::count(), "How many records there are on all pages."),
     })
 }
 
@@ -349,11 +335,65 @@ fn failed() -> Value {
 }
 
 /// The members of an object.
-fn object(value: Value) -> Map<String, Value> {
+pub(super) fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),
     }
+}
+
+/// A document: its links, and its data.
+pub(super) fn document(description: &str, data: Value, example: Value) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
+        "required": ["links", "data"],
+        "properties": {"links": reference("schemas", "links"), "data": data},
+        "example": example,
+    })
+}
+
+/// The content of a body or an answer that is a file.
+pub(super) fn file(description: &str, example: &str) -> Value {
+    json!({
+        "schema": {"type": "string", "format": "binary", "description": description},
+        "example": example,
+    })
+}
+
+/// A parameter of a query.
+pub(super) fn query(name: &str, description: &str, schema: Value, example: Value) -> Value {
+    json!({
+        "name": name,
+        "in": "query",
+        "description": description,
+        "schema": schema,
+        "example": example,
+    })
+}
+
+/// A parameter of a query that is one of these words; nothing is the first.
+pub(super) fn word(name: &str, description: &str, words: &[&str], example: &str) -> Value {
+    let schema = json!({"type": "string", "enum": words, "default": words.first()});
+    query(name, description, schema, json!(example))
+}
+
+/// A parameter of a query that is 1 for on.
+pub(super) fn switch(name: &str, description: &str) -> Value {
+    let schema = json!({"type": "integer", "enum": [0, 1], "default": 0});
+    query(name, description, schema, json!(0))
+}
+
+/// A parameter of a query that is a list of some of these words.
+pub(super) fn words(name: &str, description: &str, words: &[impl Serialize]) -> Value {
+    json!({
+        "name": name,
+        "in": "query",
+        "description": description,
+        "style": "form",
+        "explode": false,
+        "schema": {"type": "array", "items": {"type": "string", "enum": words}},
+    })
 }
 
 /// The parameter of this name with a key in a path.

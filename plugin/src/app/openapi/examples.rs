@@ -78,13 +78,15 @@ pub(super) const SKU: &str = "STR-00001";
 
 /// A value of a field of a resource, or of a view of it.
 pub(super) fn value(resource: &Resource, view: &str, field: &Field) -> Value {
-    of_text(field, properties::example(view, resource.kind, field.name))
+    let property = properties::find(view, resource.kind, field.name);
+    of_text(field, property.and_then(|of| of.example))
 }
 
 /// A value of a field of a new record: where it must be unique, another one than that of records in
 /// answers.
 pub(super) fn new_value(resource: &Resource, view: &str, field: &Field) -> Value {
-    of_text(field, properties::example_of_new(view, resource.kind, field.name))
+    let property = properties::find(view, resource.kind, field.name);
+    of_text(field, property.and_then(|of| of.new.or(of.example)))
 }
 
 fn of_text(field: &Field, text: Option<&str>) -> Value {

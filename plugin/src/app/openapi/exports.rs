@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::common::permission;
+use super::common::{file, permission, switch, word};
 use crate::model::table::Parts;
 use crate::resources::{REGISTRY, exportable};
 use crate::service::call::{Rights, VIEW};
@@ -30,41 +30,35 @@ pub(super) fn parameters() -> Vec<Value> {
             "schema": {"type": "string", "enum": kinds},
             "example": "zones",
         }),
-        json!({
-            "name": COLUMNS,
-            "in": "query",
-            "description": "Whether related records have their keys, or where they have some, names that \
-                another store knows too, for example category.path.",
-            "schema": {"type": "string", "enum": KEYS_OR_NAMES, "default": KEYS_OR_NAMES[0]},
-            "example": KEYS_OR_NAMES[1],
-        }),
-        json!({
-            "name": PARTS,
-            "in": "query",
-            "description": format!(
+        word(
+            COLUMNS,
+            "Whether related records have their keys, or where they have some, names that another store knows \
+             too, for example category.path.",
+            &KEYS_OR_NAMES,
+            KEYS_OR_NAMES[1],
+        ),
+        switch(
+            PARTS,
+            &format!(
                 "1 adds the parts of the records as a last column, a list of objects: {}.",
                 with_parts().join(", ")
             ),
-            "schema": {"type": "integer", "enum": [0, 1], "default": 0},
-            "example": 0,
-        }),
-        json!({
-            "name": SAFE,
-            "in": "query",
-            "description": "1 puts an apostrophe before cells of CSV that a spreadsheet would compute. Such \
-                a file cannot be imported.",
-            "schema": {"type": "integer", "enum": [0, 1], "default": 0},
-            "example": 0,
-        }),
+        ),
+        switch(
+            SAFE,
+            "1 puts an apostrophe before cells of CSV that a spreadsheet would compute. Such a file cannot be \
+             imported.",
+        ),
     ]
 }
 
 /// The types with parts, each with the name of these: `the items of orders`.
 fn with_parts() -> Vec<String> {
-    let types = exportable(REGISTRY).filter_map(|resource| Some((resource, Parts::of(resource)?)));
-    types
-        .map(|(resource, parts)| format!("the {} of {}", parts.children.name, resource.kind))
-        .collect()
+    let types = exportable(REGISTRY).filter_map(|resource| {
+        let parts = Parts::of(resource)?;
+        Some(format!("the {} of {}", parts.children.name, resource.kind))
+    });
+    types.collect()
 }
 
 /// What the host's page for people needs: the types with their permissions, and the routes of their lists.
@@ -83,24 +77,15 @@ pub(super) fn page() -> Value {
 /// The forms of the answer.
 pub(super) fn content() -> Value {
     json!({
-        NDJSON: {
-            "schema": {
-                "type": "string",
-                "format": "binary",
-                "description": "A line with the member export, which has the type, the cursor and the moment; \
-                    then a line for each record, an object of its fields.",
-            },
-            "example": "{\"export\":{\"type\":\"zones\",\"cursor\":\"MmY1ZTE\",\"as_of\":\
-                \"2026-01-31T09:30:00\"}}\n{\"shop_zone_id\":1,\"zone_name\":\"Zug\",\"zone_code\":\"ZG\",\
-                \"country_id\":1,\"enabled\":1}\n",
-        },
-        CSV: {
-            "schema": {
-                "type": "string",
-                "format": "binary",
-                "description": "A line with the names of the fields, then a line for each record.",
-            },
-            "example": "shop_zone_id,zone_name,zone_code,country_id,enabled\r\n1,Zug,ZG,1,1\r\n",
-        },
+        NDJSON: file(
+            "A line with the member export, which has the type, the cursor and the moment; then a line for each \
+             record, an object of its fields.",
+            "{\"export\":{\"type\":\"zones\",\"cursor\":\"MmY1ZTE\",\"as_of\":\"2026-01-31T09:30:00\"}}\n\
+             {\"shop_zone_id\":1,\"zone_name\":\"Zug\",\"zone_code\":\"ZG\",\"country_id\":1,\"enabled\":1}\n",
+        ),
+        CSV: file(
+            "A line with the names of the fields, then a line for each record.",
+            "shop_zone_id,zone_name,zone_code,country_id,enabled\r\n1,Zug,ZG,1,1\r\n",
+        ),
     })
 }

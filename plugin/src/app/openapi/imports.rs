@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::common::{named, permission, reference};
+use super::common::{file, named, permission, query, reference, switch, word};
 use crate::resources::REGISTRY;
 use crate::service::call::{Rights, VIEW};
 use crate::wire::document::MEDIA_TYPE;
@@ -21,64 +21,50 @@ pub(super) const DESCRIPTION: &str = "Every record of the file is written as by 
 /// The parameters.
 pub(super) fn parameters() -> Vec<Value> {
     let kinds: Vec<&str> = importable(REGISTRY).map(|resource| resource.kind).collect();
-    let parameter = |name: &str, what: &str, schema: Value, example: Value| {
-        json!({
-            "name": name, "in": "query", "description": what, "schema": schema, "example": example,
-        })
-    };
-    let mut kind = parameter(
+    let mut kind = query(
         TYPE,
         "The type of the records.",
         json!({"type": "string", "enum": kinds}),
         json!("manufacturers"),
     );
     kind["required"] = json!(true);
-    let words = |words: &[&str]| json!({"type": "string", "enum": words, "default": words[0]});
-    let switch = json!({"type": "integer", "enum": [0, 1], "default": 0});
     vec![
         kind,
-        parameter(
+        word(
             MODE,
             "Whether records are changed if they exist and created otherwise, or only one of both.",
-            words(&MODES),
-            json!("create"),
+            &MODES,
+            "create",
         ),
-        parameter(
+        query(
             KEY,
             "The field by which records are found: id, or a unique one, which is the default.",
             json!({"type": "string"}),
             json!("id"),
         ),
-        parameter(
-            DRY_RUN,
-            "1 does everything, and undoes it: the report is that of the import.",
-            switch.clone(),
-            json!(0),
-        ),
-        parameter(
+        switch(DRY_RUN, "1 does everything, and undoes it: the report is that of the import."),
+        query(
             FROM_LINE,
             "The line of the file from which on it is imported.",
             json!({"type": "integer", "minimum": 1, "default": 1}),
             json!(1),
         ),
-        parameter(
+        word(
             ON_ERROR,
             "Whether the first line that fails ends the import.",
-            words(&ON_ERRORS),
-            json!(ON_ERRORS[0]),
+            &ON_ERRORS,
+            ON_ERRORS[0],
         ),
-        parameter(
+        word(
             REPORT,
             "Whether the report has all lines, or only those that fail.",
-            words(&REPORTS),
-            json!(REPORTS[0]),
+            &REPORTS,
+            REPORTS[0],
         ),
-        parameter(
+        switch(
             PREVIEW,
             "1 begins the report with a line with the member preview: the columns as they are understood, and \
                 the first records.",
-            switch,
-            json!(0),
         ),
         json!({
             "name": "Import-Of",
@@ -116,23 +102,15 @@ pub(super) fn body() -> Value {
     json!({
         "required": true,
         "content": {
-            NDJSON: {
-                "schema": {
-                    "type": "string",
-                    "format": "binary",
-                    "description": "A line for each record, an object of its fields.",
-                },
-                "example": "{\"manufacturer_name\":\"Birch and Oak\"}\n",
-            },
-            CSV: {
-                "schema": {
-                    "type": "string",
-                    "format": "binary",
-                    "description": "A line with the names of the fields, then a line for each record, with \
-                        commas, semicolons or tabs between the cells.",
-                },
-                "example": "manufacturer_name,ordering\r\nBirch and Oak,1\r\n",
-            },
+            NDJSON: file(
+                "A line for each record, an object of its fields.",
+                "{\"manufacturer_name\":\"Birch and Oak\"}\n",
+            ),
+            CSV: file(
+                "A line with the names of the fields, then a line for each record, with commas, semicolons or \
+                 tabs between the cells.",
+                "manufacturer_name,ordering\r\nBirch and Oak,1\r\n",
+            ),
         },
     })
 }
@@ -143,17 +121,13 @@ pub(super) fn content() -> Value {
         .find("imports")
         .map_or_else(|| reference("schemas", "resource"), |imports| named(imports, "document"));
     json!({
-        NDJSON: {
-            "schema": {
-                "type": "string",
-                "format": "binary",
-                "description": "A line for each line of the file: line, key, result, id, version and errors; at \
-                    last one with the member summary. Empty lines are signs of life.",
-            },
-            "example": "{\"line\":1,\"key\":null,\"result\":\"created\",\"id\":27,\"version\":1}\n\
-                {\"summary\":{\"read\":1,\"created\":1,\"updated\":0,\"unchanged\":0,\"failed\":0,\
-                \"committed_lines\":1,\"seconds\":0}}\n",
-        },
+        NDJSON: file(
+            "A line for each line of the file: line, key, result, id, version and errors; at last one with the \
+             member summary. Empty lines are signs of life.",
+            "{\"line\":1,\"key\":null,\"result\":\"created\",\"id\":27,\"version\":1}\n\
+             {\"summary\":{\"read\":1,\"created\":1,\"updated\":0,\"unchanged\":0,\"failed\":0,\
+             \"committed_lines\":1,\"seconds\":0}}\n",
+        ),
         MEDIA_TYPE: {"schema": document},
     })
 }

@@ -38,10 +38,7 @@ pub fn document(endpoints: &[Endpoint], root: &str) -> Value {
             entry.insert(method, operations::operation(endpoint, endpoints));
         }
     }
-    let mut schemas = Map::new();
-    for service in SERVICES {
-        schemas.extend(of_service(service));
-    }
+    let mut schemas: Map<String, Value> = SERVICES.iter().flat_map(of_service).collect();
     schemas.extend(common::schemas());
     let mut parameters = common::parameters();
     parameters.extend(selection::parameters());

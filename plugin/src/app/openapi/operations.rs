@@ -36,31 +36,34 @@ pub(super) fn created(endpoint: &Endpoint) -> Option<&'static Resource> {
 pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
     let resource = endpoint.resource();
     let mut responses = Map::new();
-    let one = || named(resource, "document");
-    let list = || named(resource, "list");
-    let (status, what, schema) = match endpoint.operation {
-        Operation::List | Operation::Nested(..) => ("200", "A page of records", Some(list())),
-        Operation::Show => ("200", "The record", Some(one())),
-        Operation::Create => ("201", "The new record", Some(one())),
-        Operation::Update => ("200", "The changed record", Some(one())),
+    let content = |schema| Some(json!({MEDIA_TYPE: {"schema": schema}}));
+    let body = |of, name| content(named(of, name));
+    let (status, what, content) = match endpoint.operation {
+        Operation::List | Operation::Nested(..) => {
+            ("200", "A page of records", body(resource, "list"))
+        }
+        Operation::Show => ("200", "The record", body(resource, "document")),
+        Operation::Create => ("201", "The new record", body(resource, "document")),
+        Operation::Update => ("200", "The changed record", body(resource, "document")),
         Operation::Delete => ("204", "The record is deleted", None),
-        Operation::Import => ("200", "What became of each line", None),
+        Operation::Import => ("200", "What became of each line", Some(imports::content())),
         Operation::Special(special) => match special.answer {
-            Answer::Part(given, _) => ("201", "The new record", Some(named(given, "document"))),
-            Answer::One(given) => ("200", "The record", Some(named(given, "document"))),
-            Answer::Entry(given) => ("200", "The record", Some(named(given, "document"))),
-            Answer::All(given) => ("200", "The changed records", Some(named(given, "records"))),
-            Answer::Computed(view, _) => ("200", "A page of records", Some(named(view, "list"))),
+            Answer::Part(given, _) => ("201", "The new record", body(given, "document")),
+            Answer::One(given) | Answer::Entry(given) => {
+                ("200", "The record", body(given, "document"))
+            }
+            Answer::All(given) => ("200", "The changed records", body(given, "records")),
+            Answer::Computed(view, _) => ("200", "A page of records", body(view, "list")),
             Answer::Report(report) => {
                 let schema = reference("schemas", &format!("{}.list", report.view));
-                ("200", "A page of rows, and the sums of all", Some(schema))
+                ("200", "A page of rows, and the sums of all", content(schema))
             }
-            Answer::Changes => ("200", "A page", Some(reference("schemas", changes::PAGE))),
-            Answer::Export => ("200", "All records", None),
+            Answer::Changes => ("200", "A page", content(reference("schemas", changes::PAGE))),
+            Answer::Export => ("200", "All records", Some(exports::content())),
             Answer::Person(what) => {
-                ("200", "What was found", Some(reference("schemas", &privacy::name(what))))
+                ("200", "What was found", content(reference("schemas", &privacy::name(what))))
             }
-            Answer::Open => ("200", "The record", Some(one())),
+            Answer::Open => ("200", "The record", body(resource, "document")),
         },
     };
     let is_export =
@@ -84,14 +87,8 @@ pub(super) fn operation(endpoint: &Endpoint, endpoints: &[Endpoint]) -> Value {
         headers.push("Idempotent-Replayed");
     }
     let mut success = json!({"description": what, "headers": answers::references(&headers)});
-    if let Some(schema) = schema {
-        success["content"] = json!({MEDIA_TYPE: {"schema": schema}});
-    }
-    if is_export {
-        success["content"] = exports::content();
-    }
-    if is_import {
-        success["content"] = imports::content();
+    if let Some(content) = content {
+        success["content"] = content;
     }
     if let Some(created) = created(endpoint) {
         success["links"] = json!(links::of(created, endpoints));
@@ -197,30 +194,22 @@ fn summary(endpoint: &Endpoint) -> String {
             let above = REGISTRY.find(nested.parent).map_or("record", |parent| parent.singular);
             format!("List the {} of one {above}", nested.segment)
         }
-        Operation::Special(Special { answer: Answer::Part(..), body, .. }) => {
-            format!("Add one {}", body.map_or(*singular, |body| body.singular))
-        }
-        Operation::Special(Special { answer: Answer::Computed(..), .. }) => {
-            format!("List your own {all}")
-        }
-        Operation::Special(Special { answer: Answer::Report(_), name, .. }) => {
-            format!("Report on {name}")
-        }
-        Operation::Special(Special { answer: Answer::Changes, .. }) => {
-            "Follow the changes of all records".to_owned()
-        }
-        Operation::Special(Special { answer: Answer::Export, .. }) => {
-            "Export all records of a type".to_owned()
-        }
         Operation::Import => "Import a file of records".to_owned(),
-        Operation::Special(Special { answer: Answer::Person(what), .. }) => {
-            let (first, rest) = what.split_at(1);
-            format!("{}{rest} a person's data", first.to_uppercase())
-        }
-        Operation::Special(Special { body: Some(body), .. }) => {
-            format!("Add one {} of a {singular}", body.singular)
-        }
-        Operation::Special(..) => format!("Read the {singular}"),
+        Operation::Special(special) => match (special.answer, special.body) {
+            (Answer::Part(..), body) => {
+                format!("Add one {}", body.map_or(*singular, |body| body.singular))
+            }
+            (Answer::Computed(..), _) => format!("List your own {all}"),
+            (Answer::Report(_), _) => format!("Report on {}", special.name),
+            (Answer::Changes, _) => "Follow the changes of all records".to_owned(),
+            (Answer::Export, _) => "Export all records of a type".to_owned(),
+            (Answer::Person(what), _) => {
+                let (first, rest) = what.split_at(1);
+                format!("{}{rest} a person's data", first.to_uppercase())
+            }
+            (_, Some(body)) => format!("Add one {} of a {singular}", body.singular),
+            (_, None) => format!("Read the {singular}"),
+        },
     }
 }
 
@@ -262,20 +251,12 @@ fn parameters(endpoint: &Endpoint, with_id: bool, is_list: bool) -> Vec<Value> {
     }
     if let Operation::Special(special) = endpoint.operation {
         let kind = endpoint.resource().kind;
-        parameters.extend(match special.answer {
-            Answer::Computed(_, shown) => Some(selection::attributes(kind, shown)),
-            Answer::Report(report) => Some(selection::attributes(kind, report.row)),
-            Answer::Open => Some(selection::configuration(kind)),
-            Answer::Part(..)
-            | Answer::One(_)
-            | Answer::Entry(_)
-            | Answer::All(_)
-            | Answer::Changes
-            | Answer::Export
-            | Answer::Person(_) => None,
-        });
-        if let Answer::Changes = special.answer {
-            parameters.extend(changes::parameters());
+        match special.answer {
+            Answer::Computed(_, shown) => parameters.push(selection::attributes(kind, shown)),
+            Answer::Report(report) => parameters.push(selection::attributes(kind, report.row)),
+            Answer::Open => parameters.push(selection::configuration(kind)),
+            Answer::Changes => parameters.extend(changes::parameters()),
+            _ => {}
         }
     }
     if !is_list {
@@ -330,13 +311,8 @@ fn offset_or_changes() -> Value {
 fn ordering(resource: &Resource) -> [Value; 2] {
     let columns: Vec<&str> =
         std::iter::once(resource.key).chain(resource.list.iter().map(|field| field.name)).collect();
-    let by = json!({
-        "name": "list[ordering]",
-        "in": "query",
-        "description": "The field to order by.",
-        "schema": {"type": "string", "enum": columns},
-        "example": resource.key,
-    });
+    let schema = json!({"type": "string", "enum": columns});
+    let by = common::query("list[ordering]", "The field to order by.", schema, json!(resource.key));
     [by, reference("parameters", "list.direction")]
 }
 
@@ -379,13 +355,8 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
             (format!("The value of {name}."), schema, example)
         }
     };
-    let mut parameter = json!({
-        "name": format!("filter[{}]", filter.name),
-        "in": "query",
-        "description": description,
-        "schema": schema,
-        "example": example,
-    });
+    let name = format!("filter[{}]", filter.name);
+    let mut parameter = common::query(&name, &description, schema, example);
     // Of records that share a text, the whole is found: neither its parts, nor another view of it.
     if matches!(filter.test, Test::OfPart(part) if part.table != resource.table)
         && resource.fixed.is_empty()

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::common::reference;
+use super::common::document;
+use super::schema::{self, described};
 use crate::privacy::PLACES;
 use crate::service::call::NAME;
 
@@ -16,27 +17,22 @@ pub(super) fn schemas(what: &str) -> [(String, Value); 1] {
     let (attributes, example) =
         if what == "erase" { (erased(), erased_example()) } else { (copied(), copied_example()) };
     let path = format!("/api/index.php/v1/shop/privacy/{what}");
-    let links = json!({"self": path});
-    let document = json!({
+    let data = json!({
         "type": "object",
-        "description": "What the site has of a person, or what was removed of it.",
-        "required": ["links", "data"],
+        "description": "The answer.",
+        "required": ["type", "id", "attributes"],
         "properties": {
-            "links": reference("schemas", "links"),
-            "data": {
-                "type": "object",
-                "description": "The answer.",
-                "required": ["type", "id", "attributes"],
-                "properties": {
-                    "type": {"type": "string", "const": "privacy", "description": "The type."},
-                    "id": {"type": "string", "const": what, "description": "What was done."},
-                    "attributes": attributes,
-                },
-            },
+            "type": {"type": "string", "const": "privacy", "description": "The type."},
+            "id": {"type": "string", "const": what, "description": "What was done."},
+            "attributes": attributes,
         },
-        "example": {"links": links, "data": {"type": "privacy", "id": what, "attributes": example}},
     });
-    [(name(what), document)]
+    let example = json!({
+        "links": {"self": path},
+        "data": {"type": "privacy", "id": what, "attributes": example},
+    });
+    let description = "What the site has of a person, or what was removed of it.";
+    [(name(what), document(description, data, example))]
 }
 
 fn copied() -> Value {
@@ -87,9 +83,7 @@ fn erased() -> Value {
         json!({
             "type": "object",
             "description": what,
-            "additionalProperties": {
-                "type": "integer", "format": "int64", "minimum": 0, "description": "A number of records.",
-            },
+            "additionalProperties": described(schema::count(), "A number of records."),
         })
     };
     let part = json!({

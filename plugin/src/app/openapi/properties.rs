@@ -56,21 +56,11 @@ pub fn all() -> impl Iterator<Item = Property> {
 /// The sentence about a property: that of the view, or else that of the kind. It is empty for a
 /// property that the table lacks.
 pub(super) fn meaning(view: &str, kind: &str, name: &str) -> &'static str {
-    found(view, kind, name).map_or("", |property| property.meaning)
+    find(view, kind, name).map_or("", |property| property.meaning)
 }
 
-/// The example of a property.
-pub(super) fn example(view: &str, kind: &str, name: &str) -> Option<&'static str> {
-    found(view, kind, name)?.example
-}
-
-/// The example of a property of a new record.
-pub(super) fn example_of_new(view: &str, kind: &str, name: &str) -> Option<&'static str> {
-    let found = found(view, kind, name)?;
-    found.new.or(found.example)
-}
-
-fn found(view: &str, kind: &str, name: &str) -> Option<Property> {
+/// The line about a property: that of the view, or else that of the kind.
+pub(super) fn find(view: &str, kind: &str, name: &str) -> Option<Property> {
     /// By kind and name. A document asks for thousands, so the table is parsed once.
     static PROPERTIES: LazyLock<HashMap<(&str, &str), Property>> = LazyLock::new(|| {
         let mut properties = HashMap::new();

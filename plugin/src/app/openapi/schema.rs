@@ -46,9 +46,7 @@ pub fn output(field: &Field) -> Value {
             schema
         }
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
-        Kind::DateTime => {
-            json!({"type": name("string"), "pattern": format!("^{}$", date_time())})
-        }
+        Kind::DateTime => json!({"type": name("string"), "pattern": date_time()}),
         Kind::Ids => json!({
             "type": "array", "items": {"type": "integer", "format": "int64", "minimum": 1},
         }),
@@ -67,7 +65,7 @@ pub fn output(field: &Field) -> Value {
             "minimum": i64::from(!field.zero_is_none),
         }),
         Kind::Code { max, .. } => json!({"type": "string", "maxLength": max}),
-        Kind::User => json!({"type": "integer", "format": "int64", "minimum": 0}),
+        Kind::User => count(),
         Kind::Email => json!({"type": "string", "maxLength": 254}),
     }
 }
@@ -100,12 +98,17 @@ fn member(kind: Kind) -> Value {
 
 /// A moment that is always set.
 pub fn moment() -> Value {
-    json!({"type": "string", "pattern": format!("^{}$", date_time())})
+    json!({"type": "string", "pattern": date_time()})
 }
 
-/// The primary key of a record.
+/// The primary key of a record, or its version.
 pub fn key() -> Value {
     json!({"type": "integer", "format": "int64", "minimum": 1})
+}
+
+/// A number of something.
+pub fn count() -> Value {
+    json!({"type": "integer", "format": "int64", "minimum": 0})
 }
 
 /// The id of a record to which a field refers, in a relationship.
@@ -213,7 +216,7 @@ pub fn sought(max: usize) -> Value {
 pub fn input_moment() -> Value {
     json!({
         "type": "string",
-        "pattern": format!("^{}({}({})?)?$", day(), time(), offset()),
+        "pattern": format!("^{}({TIME}({OFFSET})?)?$", day()),
         "description": "A date, or a date and time with an optional offset; UTC without one.",
     })
 }
@@ -458,14 +461,10 @@ fn day() -> String {
     format!("({year}-({months})|{leap}-02-29)")
 }
 
-fn time() -> &'static str {
-    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
-}
+const TIME: &str = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
+const OFFSET: &str = "Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]";
 
-fn offset() -> &'static str {
-    "Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]"
-}
-
+/// The pattern of a moment in an answer.
 fn date_time() -> String {
-    format!("{}{}", day(), time())
+    format!("^{}{TIME}$", day())
 }

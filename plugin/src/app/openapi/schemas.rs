@@ -5,7 +5,7 @@
 use host_interface::{Parameter, ParameterKind};
 use serde_json::{Map, Value, json};
 
-use super::common::{self, named, reference};
+use super::common::{self, document, named, reference};
 use super::examples;
 use super::presentation;
 use super::properties::meaning;
@@ -74,31 +74,21 @@ pub(super) fn of(resource: &'static Resource) -> Vec<(String, Value)> {
         "example": record(resource, &all),
     });
     presentation::of_record(&mut record, resource);
-    let mut document = json!({
-        "type": "object",
-        "description": "A record.",
-        "required": ["links", "data"],
-        "properties": {
-            "links": reference("schemas", "links"),
-            "data": named(resource, "resource"),
-            "included": included(resource),
-        },
-        "example": {
-            "links": {"self": record_path(resource, 1, ROOT)},
-            "data": record["example"],
-        },
+    let example = json!({
+        "links": {"self": record_path(resource, 1, ROOT)},
+        "data": record["example"],
     });
+    let mut document = document("A record.", named(resource, "resource"), example);
+    document["properties"]["included"] = included(resource);
     if let Some(name) = version_beside(resource) {
         document["properties"]["meta"] = json!({
             "type": "object",
             "description": "Only in the answer to the request that creates the record.",
             "required": [name],
-            "properties": {name: {
-                "type": "integer",
-                "format": "int64",
-                "minimum": 1,
-                "description": "The version that the whole has with the new record.",
-            }},
+            "properties": {name: described(
+                schema::key(),
+                "The version that the whole has with the new record.",
+            )},
         });
     }
     let mut schemas = vec![
@@ -174,23 +164,16 @@ fn explained(mut schema: Value, resource: &Resource) -> Value {
 /// The schema of all records that a request has changed.
 pub(super) fn records(resource: &'static Resource) -> (String, Value) {
     let all: Vec<&Field> = resource.list.iter().chain(resource.detail).collect();
-    let schema = json!({
-        "type": "object",
-        "description": "The changed records, each once.",
-        "required": ["links", "data"],
-        "properties": {
-            "links": reference("schemas", "links"),
-            "data": {
-                "type": "array",
-                "description": "The records, in the order in which the request first names them.",
-                "items": named(resource, "resource"),
-            },
-        },
-        "example": {
-            "links": {"self": format!("/api/index.php/v1/shop/{}/adjust", resource.kind)},
-            "data": [record(resource, &all)],
-        },
+    let data = json!({
+        "type": "array",
+        "description": "The records, in the order in which the request first names them.",
+        "items": named(resource, "resource"),
     });
+    let example = json!({
+        "links": {"self": format!("{ROOT}/{}/adjust", resource.kind)},
+        "data": [record(resource, &all)],
+    });
+    let schema = document("The changed records, each once.", data, example);
     (name(resource, "records"), schema)
 }
 
@@ -236,20 +219,10 @@ fn name(resource: &Resource, suffix: &str) -> String {
 
 /// The member of `meta` with the version of the record that this one is part of.
 fn version_beside(resource: &Resource) -> Option<&'static str> {
-    let mut services = SERVICES.iter().filter(|service| std::ptr::eq(service.of, resource));
-    services.find_map(|service| {
-        service.special.iter().find_map(|special| match special.answer {
-            Answer::Part(_, name) => Some(name),
-            Answer::One(_)
-            | Answer::Entry(_)
-            | Answer::All(_)
-            | Answer::Computed(..)
-            | Answer::Changes
-            | Answer::Export
-            | Answer::Person(_)
-            | Answer::Report(_)
-            | Answer::Open => None,
-        })
+    let services = SERVICES.iter().filter(|service| std::ptr::eq(service.of, resource));
+    services.flat_map(|service| service.special).find_map(|special| match special.answer {
+        Answer::Part(_, name) => Some(name),
+        _ => None,
     })
 }
 
@@ -283,10 +256,9 @@ fn record(resource: &Resource, fields: &[&Field]) -> Value {
 /// The attributes of a record.
 fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
     let meaning = |name: &str| meaning(resource.schema_name(), resource.kind, name);
-    let mut properties = Map::new();
+    let mut properties = json!({});
     if resource.shows_key {
-        let key = described(schema::key(), meaning(resource.key));
-        properties.insert(resource.key.to_owned(), key);
+        properties[resource.key] = described(schema::key(), meaning(resource.key));
     }
     for field in fields {
         let schema = presentation::of_field(output(field), field);
@@ -300,7 +272,7 @@ fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
         if meaning(field.name).contains("Deprecated:") {
             schema["deprecated"] = json!(true);
         }
-        properties.insert(field.name.to_owned(), schema);
+        properties[field.name] = schema;
     }
     json!({
         "type": "object",
@@ -348,10 +320,7 @@ pub(super) fn report_meta(report: &Report) -> (Value, Map<String, Value>) {
         properties["previous"] = described(totals, sums);
         beside.insert("previous".to_owned(), example);
     }
-    let required: Vec<String> = match &properties {
-        Value::Object(properties) => properties.keys().cloned().collect(),
-        _ => Vec::new(),
-    };
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
     let meta = json!({
         "type": "object",
         "description": "How long the whole report is, and its sums.",
@@ -367,18 +336,14 @@ fn columns(
     view: &str,
     fields: &[Field],
 ) -> (Map<String, Value>, Map<String, Value>) {
-    let properties = fields.iter().map(|field| {
+    let columns = fields.iter().map(|field| {
         let schema = presentation::of_field(output(field), field);
         let mut schema = described(schema, meaning(view, of.kind, field.name));
         schema["readOnly"] = json!(true);
-        (field.name.to_owned(), schema)
+        let example = examples::value(of, view, field);
+        ((field.name.to_owned(), schema), (field.name.to_owned(), example))
     });
-    let properties = properties.collect();
-    let example = fields
-        .iter()
-        .map(|field| (field.name.to_owned(), examples::value(of, view, field)))
-        .collect();
-    (properties, example)
+    columns.unzip()
 }
 
 /// The schemas of a list of computed records: their attributes do not include a key.
@@ -391,8 +356,7 @@ pub(super) fn of_computed(
 ) -> [(String, Value); 3] {
     let (properties, example) = columns(of, view, fields);
     let kind = of.kind;
-    let mut page = Map::from_iter([("total-pages".to_owned(), json!(1))]);
-    page.insert("total".to_owned(), json!(1));
+    let mut page = common::object(json!({"total-pages": 1, "total": 1}));
     page.extend(beside);
     let row = json!({"type": kind, "id": "1", "attributes": example});
     let attributes = json!({
@@ -428,7 +392,7 @@ pub(super) fn of_computed(
             "meta": meta,
         },
         "example": {
-            "links": {"self": format!("/api/index.php/v1/shop/{}", view.replace('.', "/"))},
+            "links": {"self": format!("{ROOT}/{}", view.replace('.', "/"))},
             "data": [row],
             "meta": page,
         },
@@ -449,7 +413,7 @@ pub(super) fn of_configuration(resource: &Resource) -> [(String, Value); 3] {
         .map(|parameter| (parameter.name.clone(), parameter.default.clone()))
         .collect();
     let example = json!({"type": kind, "id": "1", "attributes": example,
-        "links": {"self": format!("/api/index.php/v1/shop/{kind}")}});
+        "links": {"self": format!("{ROOT}/{kind}")}});
     let properties: Map<String, Value> =
         declared.iter().map(|parameter| (parameter.name.clone(), value_of(parameter))).collect();
     let attributes = json!({
@@ -470,15 +434,8 @@ pub(super) fn of_configuration(resource: &Resource) -> [(String, Value); 3] {
         },
         "example": example,
     });
-    let document = json!({
-        "type": "object",
-        "description": "The configuration.",
-        "required": ["links", "data"],
-        "properties": {
-            "links": reference("schemas", "links"), "data": named(resource, "resource"),
-        },
-        "example": {"links": example["links"], "data": example},
-    });
+    let example = json!({"links": example["links"], "data": example});
+    let document = document("The configuration.", named(resource, "resource"), example);
     [
         (name(resource, "attributes"), attributes),
         (name(resource, "resource"), record),

@@ -1,9 +1,10 @@
 //! The parameters of the OpenAPI document by which a client selects fields, related records and an
 //! order, as JSON:API defines them. Routes share them.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::common::reference;
+use super::common::{reference, words};
 use crate::model::field::Field;
 use crate::model::parameters;
 use crate::model::relation::{Many, Relation};
@@ -69,24 +70,18 @@ pub(super) fn sort(resource: &Resource) -> Value {
 
 /// The parameter that selects attributes of computed records.
 pub(super) fn attributes(kind: &str, known: &[Field]) -> Value {
-    named(kind, known.iter().map(|field| field.name).collect())
+    named(kind, &known.iter().map(|field| field.name).collect::<Vec<_>>())
 }
 
 /// The parameter that selects parameters of the configuration.
 pub(super) fn configuration(kind: &str) -> Value {
-    named(kind, parameters::declared().into_iter().map(|parameter| parameter.name).collect())
+    let names = parameters::declared().into_iter().map(|parameter| parameter.name);
+    named(kind, &names.collect::<Vec<_>>())
 }
 
-fn named(kind: &str, names: Vec<impl Into<Value>>) -> Value {
-    let names: Vec<Value> = names.into_iter().map(Into::into).collect();
-    json!({
-        "name": format!("fields[{kind}]"),
-        "in": "query",
-        "description": "The attributes that the answer has. Empty means none.",
-        "style": "form",
-        "explode": false,
-        "schema": {"type": "array", "items": {"type": "string", "enum": names}},
-    })
+fn named(kind: &str, names: &[impl Serialize]) -> Value {
+    let what = "The attributes that the answer has. Empty means none.";
+    words(&format!("fields[{kind}]"), what, names)
 }
 
 fn fields(resource: &'static Resource) -> Value {
@@ -114,18 +109,13 @@ fn fields(resource: &'static Resource) -> Value {
 
 fn include(paths: &[(String, Relation)]) -> Value {
     let names: Vec<&str> = paths.iter().map(|(name, _)| name.as_str()).collect();
-    json!({
-        "name": "include",
-        "in": "query",
-        "description": format!(
-            "Relationships whose records the answer includes, at most {MAX_INCLUDED}. Needs the \
-             permission to read each type."
-        ),
-        "style": "form",
-        "explode": false,
-        "schema": {"type": "array", "items": {"type": "string", "enum": names}},
-        "example": [names.first()],
-    })
+    let what = format!(
+        "Relationships whose records the answer includes, at most {MAX_INCLUDED}. Needs the permission to \
+         read each type."
+    );
+    let mut include = words("include", &what, &names);
+    include["example"] = json!([names.first()]);
+    include
 }
 
 /// The paths of relations from a resource, each with its last relation.

@@ -25,13 +25,12 @@ pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
         .row(["Latest change".to_owned(), shown(moment_of(clock.seq))])
         .row(["Clients may go on from".to_owned(), shown(moment_of(clock.floor))]);
     let content = PanelContent::new().table(table);
-    Ok(if backlog.behind > LATE {
-        content.note(
+    if backlog.behind <= LATE {
+        return Ok(content);
+    }
+    Ok(content.note(
         "Changes get their places later than they should: see the log of the hosts for the cause.",
-    )
-    } else {
-        content
-    })
+    ))
 }
 
 /// A moment in a form for people.

@@ -141,11 +141,8 @@ pub(super) async fn content(
         rows.iter().take(SHOWN).fold(Table::new(ledger.columns.iter().copied()), |table, row| {
             let cells = row.iter().zip(kinds).zip(ledger.columns);
             table.row(cells.map(|((cell, kind), column)| {
-                if AMOUNTS.contains(column) {
-                    with_separators(text(cell, *kind))
-                } else {
-                    text(cell, *kind)
-                }
+                let text = text(cell, *kind);
+                if AMOUNTS.contains(column) { with_separators(text) } else { text }
             }))
         });
     let content = PanelContent::new().table(table);
