@@ -33,25 +33,17 @@ const REPORT_EVERY: u64 = 500;
 
 /// Tables without a resource, which are copied after those with one.
 const OTHERS: [Copied; 9] = [
-    Copied::new("shop_mails", "shop_mail_id", "mails"),
-    Copied::new("shop_keys", "shop_key_id", "idempotency keys"),
-    Copied { key: None, ..Copied::new("shop_webhook_places", "webhook_id", "places of webhooks") },
-    Copied {
-        key: None,
-        order: "webhook_id, kind, record",
-        ..Copied::new("shop_webhook_retries", "webhook_id", "failed events of webhooks")
-    },
-    Copied { key: None, ..Copied::new("shop_erasures", "order_key", "names kept until a day") },
+    Copied::keyed("shop_mails", "shop_mail_id", "mails"),
+    Copied::keyed("shop_keys", "shop_key_id", "idempotency keys"),
+    Copied::new("shop_webhook_places", "webhook_id", "places of webhooks"),
+    Copied::new("shop_webhook_retries", "webhook_id, kind, record", "failed events of webhooks"),
+    Copied::new("shop_erasures", "order_key", "names kept until a day"),
     // A table of one row, whose key is always the same.
-    Copied { key: None, ..Copied::new("shop_meta", "one", "record of the store itself") },
-    Copied { key: None, ..Copied::new("shop_feed", "one", "feed of changes") },
-    Copied {
-        key: None,
-        order: "kind, record",
-        ..Copied::new("shop_changes", "kind", "places of changes")
-    },
+    Copied::new("shop_meta", "one", "record of the store itself"),
+    Copied::new("shop_feed", "one", "feed of changes"),
+    Copied::new("shop_changes", "kind, record", "places of changes"),
     // The copying of everything else has queued it as changes.
-    Copied { key: None, without: Some("entry"), ..Copied::new(QUEUE, "entry", "queued changes") },
+    Copied { without: Some("entry"), ..Copied::new(QUEUE, "entry", "queued changes") },
 ];
 
 /// The orders of tables whose rows refer to others of the same table: a category may have been moved below
@@ -139,7 +131,7 @@ pub async fn kept(store: &Store) -> Result<Vec<(&'static str, Vec<Vec<Value>>)>,
 fn copied(registry: Registry) -> Vec<Copied> {
     let tables = registry.tables().into_iter().map(|Tabled { table, key, what }| {
         let order = ORDERS_OF_TREES.iter().find(|(tree, _)| *tree == table);
-        Copied { order: order.map_or(key, |(_, order)| order), ..Copied::new(table, key, what) }
+        Copied { order: order.map_or(key, |(_, order)| order), ..Copied::keyed(table, key, what) }
     });
     tables.chain(OTHERS).collect()
 }
@@ -159,8 +151,13 @@ struct Copied {
 }
 
 impl Copied {
-    const fn new(name: &'static str, key: &'static str, what: &'static str) -> Self {
-        Self { name, key: Some(key), order: key, without: None, what }
+    /// A table whose keys are not generated.
+    const fn new(name: &'static str, order: &'static str, what: &'static str) -> Self {
+        Self { name, key: None, order, without: None, what }
+    }
+
+    const fn keyed(name: &'static str, key: &'static str, what: &'static str) -> Self {
+        Self { key: Some(key), ..Self::new(name, key, what) }
     }
 }
 

@@ -5,3 +5,4 @@ pub mod copy;
 pub mod demo;
 pub mod maintenance;
 pub mod reference;
+mod rows;

@@ -3,10 +3,11 @@
 
 use iso_currency::{Currency, IntoEnumIterator};
 
+use super::rows::{flag, folded, key, keyed_rows_of, push, text, write};
 use crate::error::Error;
 use crate::model::parameters::DEFAULT_CURRENCY;
-use crate::model::value::{Value, fold};
-use crate::sql::{self, Statement};
+use crate::model::value::Value;
+use crate::sql::Statement;
 use crate::store::{self, Store, Transaction};
 
 /// The statuses that every store has, by their keys from 1.
@@ -36,108 +37,67 @@ async fn install_once(store: &Store) -> Result<(), Error> {
 }
 
 async fn countries(transaction: &mut Transaction) -> Result<(), Error> {
-    let mut countries = Vec::new();
-    let mut zones = Vec::new();
-    let mut zone_key = 0;
-    for (country, key) in rust_iso3166::ALL.iter().zip(1..) {
-        countries.extend([
-            Value::Int(key),
-            text(country.name),
-            folded(country.name),
-            text(country.alpha2),
-            text(country.alpha3),
-        ]);
+    let mut countries = keyed_rows_of("shop_countries", &["shop_country_id"]);
+    let mut zones = keyed_rows_of("shop_zones", &["shop_zone_id"]);
+    let mut zone_number = 0;
+    for (country, number) in rust_iso3166::ALL.iter().zip(0..) {
+        push!(
+            countries,
+            ("shop_country_id", key(number)),
+            ("country_name", text(country.name)),
+            ("country_name_fold", folded(country.name)),
+            ("country_isocode_2", text(country.alpha2)),
+            ("country_isocode_3", text(country.alpha3)),
+        );
         for zone in country.subdivisions().unwrap_or_default() {
             // Codes are stored without the country prefix.
             let code = zone.code.split_once('-').map_or(zone.code, |(_, code)| code);
-            zone_key += 1;
-            zones.extend([
-                Value::Int(zone_key),
-                text(zone.name),
-                folded(zone.name),
-                text(code),
-                folded(code),
-                Value::Int(key),
-            ]);
+            push!(
+                zones,
+                ("shop_zone_id", key(zone_number)),
+                ("zone_name", text(zone.name)),
+                ("zone_name_fold", folded(zone.name)),
+                ("zone_code", text(code)),
+                ("zone_code_fold", folded(code)),
+                ("country_id", key(number)),
+            );
+            zone_number += 1;
         }
     }
-    let columns = [
-        "shop_country_id",
-        "country_name",
-        "country_name_fold",
-        "country_isocode_2",
-        "country_isocode_3",
-    ];
-    insert(transaction, "shop_countries", &columns, countries).await?;
-    let columns = [
-        "shop_zone_id",
-        "zone_name",
-        "zone_name_fold",
-        "zone_code",
-        "zone_code_fold",
-        "country_id",
-    ];
-    insert(transaction, "shop_zones", &columns, zones).await
+    write(countries, transaction).await?;
+    write(zones, transaction).await
 }
 
 /// The currencies in which payments are made. Only the default one is enabled, because the store
 /// has no exchange rates.
 async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
+    let mut currencies = keyed_rows_of("shop_currencies", &["shop_currency_id"]);
     let payable = Currency::iter().filter(|currency| currency.flags().is_empty());
-    let values = payable
-        .zip(1..)
-        .flat_map(|(currency, key)| {
-            let name = currency.name();
-            let decimals = currency.exponent().unwrap_or_default();
-            [
-                Value::Int(key),
-                text(name),
-                folded(name),
-                text(currency.code()),
-                Value::Int(i64::from(decimals)),
-                Value::Int(i64::from(currency.code() == DEFAULT_CURRENCY)),
-            ]
-        })
-        .collect();
-    let columns = [
-        "shop_currency_id",
-        "currency_title",
-        "currency_title_fold",
-        "currency_code",
-        "currency_num_decimals",
-        "enabled",
-    ];
-    insert(transaction, "shop_currencies", &columns, values).await
+    for (currency, number) in payable.zip(0..) {
+        let decimals = currency.exponent().unwrap_or_default();
+        push!(
+            currencies,
+            ("shop_currency_id", key(number)),
+            ("currency_title", text(currency.name())),
+            ("currency_title_fold", folded(currency.name())),
+            ("currency_code", text(currency.code())),
+            ("currency_num_decimals", Value::Int(i64::from(decimals))),
+            ("enabled", flag(currency.code() == DEFAULT_CURRENCY)),
+        );
+    }
+    write(currencies, transaction).await
 }
 
 async fn order_statuses(transaction: &mut Transaction) -> Result<(), Error> {
-    let values = ORDER_STATUSES
-        .iter()
-        .zip(1..)
-        .flat_map(|(name, key)| [Value::Int(key), text(name), folded(name), Value::Int(1)])
-        .collect();
-    let columns =
-        ["shop_orderstatus_id", "orderstatus_name", "orderstatus_name_fold", "orderstatus_core"];
-    insert(transaction, "shop_orderstatuses", &columns, values).await
-}
-
-/// Inserts rows with their keys, given as values row after row with the key first.
-async fn insert(
-    transaction: &mut Transaction,
-    table: &str,
-    columns: &[&str],
-    values: Vec<Value>,
-) -> Result<(), Error> {
-    for statement in sql::insert_keyed(table, columns, values, transaction.dialect()) {
-        transaction.execute(statement).await?;
+    let mut statuses = keyed_rows_of("shop_orderstatuses", &["shop_orderstatus_id"]);
+    for (name, number) in ORDER_STATUSES.into_iter().zip(0..) {
+        push!(
+            statuses,
+            ("shop_orderstatus_id", key(number)),
+            ("orderstatus_name", text(name)),
+            ("orderstatus_name_fold", folded(name)),
+            ("orderstatus_core", flag(true)),
+        );
     }
-    Ok(())
-}
-
-fn text(text: &str) -> Value {
-    Value::Text(text.to_owned())
-}
-
-fn folded(text: &str) -> Value {
-    Value::Text(fold(text))
+    write(statuses, transaction).await
 }

@@ -26,6 +26,7 @@ use crate::wire::importing::{Import, Key, Mode};
 use crate::wire::literal;
 
 /// The members of a line, with their names resolved.
+#[derive(Default)]
 struct Prepared {
     members: Vec<LineMember>,
     faults: Vec<Fault>,
@@ -87,20 +88,18 @@ impl<'i> Batch<'i> {
             Names::look_up(import.resource, lines, registry, &mut write.transaction).await?;
         let lines: Vec<Prepared> =
             lines.iter().map(|line| prepared(line, import, &names, undone)).collect();
-        let (found, records) = (HashMap::new(), HashMap::new());
-        let may_be_there = false;
         let mut batch = Self {
             import,
             service,
             lines,
-            found,
-            records,
+            found: HashMap::new(),
+            records: HashMap::new(),
             parts: PresentParts::of(import.resource),
             strangers,
             undone,
             latest: HashMap::new(),
             is_of_undone: false,
-            may_be_there,
+            may_be_there: false,
             alone,
         };
         batch.find(write).await?;
@@ -538,10 +537,7 @@ fn prepared(line: &Line, import: &Import, names: &Names, undone: &Undone) -> Pre
     let given = match &line.members {
         Ok(given) => given,
         Err(fault) => {
-            let faults = vec![fault.clone()];
-            let (members, key) = (Vec::new(), None);
-            let (awaits_own, needs_undone) = (false, false);
-            return Prepared { members, faults, awaits_own, needs_undone, content, key };
+            return Prepared { faults: vec![fault.clone()], content, ..Prepared::default() };
         }
     };
     let resource = import.resource;

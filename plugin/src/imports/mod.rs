@@ -227,13 +227,11 @@ fn earlier(call: &Call<'_>) -> Result<Option<i64>, Error> {
     let Some(sent) = call.request.header(IMPORT_OF) else { return Ok(None) };
     let id = std::str::from_utf8(sent).ok().and_then(|text| text.trim().parse::<i64>().ok());
     let only = call.request.header_at(IMPORT_OF, 1).is_none();
-    match id.filter(|_| only) {
-        Some(id) => Ok(Some(id)),
-        None => {
-            let detail = "Import-Of must be the id of an import.";
-            Err(Fault::at_header(FaultKind::InvalidHeader, "Import-Of", detail).into())
-        }
-    }
+    let invalid = || {
+        let detail = "Import-Of must be the id of an import.";
+        Fault::at_header(FaultKind::InvalidHeader, "Import-Of", detail)
+    };
+    Ok(Some(id.filter(|_| only).ok_or_else(invalid)?))
 }
 
 fn unknown(id: i64, import: &Import) -> Error {

@@ -40,24 +40,21 @@ pub(super) fn of(
 
 /// A column, with the field that it is and what that takes. Both are null if there is no such field.
 fn column(name: &str, resource: &'static Resource, registry: Registry) -> Json {
-    let own = Column::all(resource, false, registry);
     let known = canonical(name, resource);
-    if let Some(column) = own.iter().find(|column| column.name() == known) {
-        return json!({"name": name, "field": column.name(), "takes": takes(column.kind())});
-    }
-    if let Some(Naming { one, by }) =
-        Naming::of(resource, registry).find(|naming| naming.name() == name)
-    {
+    let own = Column::all(resource, false, registry);
+    let own = own.iter().find(|column| column.name() == known);
+    let own = own.map(|column| (column.name().into_owned(), takes(column.kind())));
+    let related = || {
+        let Naming { one, by } = Naming::of(resource, registry).find(|of| of.name() == name)?;
         let takes = format!("the {} of a {}", by.name, one.target.singular);
-        return json!({"name": name, "field": one.field.name, "takes": takes});
-    }
-    let children = resource.children.filter(|children| children.name == name);
-    let children = children.map(|children| (children.name, "a list as JSON"));
-    json!({
-        "name": name,
-        "field": children.map(|(field, _)| field),
-        "takes": children.map(|(_, takes)| takes),
-    })
+        Some((one.field.name.to_owned(), takes))
+    };
+    let children = || {
+        let children = resource.children.filter(|children| children.name == name)?;
+        Some((children.name.to_owned(), "a list as JSON".to_owned()))
+    };
+    let (field, takes) = own.or_else(related).or_else(children).unzip();
+    json!({"name": name, "field": field, "takes": takes})
 }
 
 /// What a field of this kind takes, in a few words.

@@ -70,9 +70,8 @@ struct Raw {
     last: u64,
     cells: usize,
     length: usize,
-    is_too_long: bool,
-    has_too_many_cells: bool,
-    has_open_quote: bool,
+    /// Why its cells are not to be read.
+    complaint: Option<String>,
 }
 
 impl Reader {
@@ -164,7 +163,7 @@ impl Reader {
         let Some(raw) = self.record().await? else {
             return Err(invalid("The file has no header."));
         };
-        if raw.is_too_long || raw.has_too_many_cells || raw.has_open_quote {
+        if raw.complaint.is_some() {
             return Err(invalid("Line 1: the header is too long, or a quote is not closed."));
         }
         let Some(table) = &mut self.table else { return Ok(()) };
@@ -175,29 +174,23 @@ impl Reader {
     }
 
     async fn next_of_csv(&mut self) -> Result<Option<Line>, Error> {
-        let Some(raw) = self.record().await? else { return Ok(None) };
+        let Some(mut raw) = self.record().await? else { return Ok(None) };
         let Some(table) = &self.table else { return Ok(None) };
-        let fault = |detail: String| Fault::new(FaultKind::InvalidTable, detail);
-        let number = raw.number;
-        let members = if raw.is_too_long {
-            Err(fault(format!("Line {number}: the record is longer than {MAX_LINE} bytes.")))
-        } else if raw.has_too_many_cells {
-            Err(fault(format!("Line {number} has more than {MAX_CELLS} cells.")))
-        } else if raw.has_open_quote {
-            Err(fault(format!("Line {number}: a quote is not closed, or not doubled.")))
-        } else if raw.cells != table.header.width() {
-            let width = table.header.width();
-            let detail =
-                format!("Line {number} has {} cells, and the header has {width}.", raw.cells);
-            Err(fault(detail))
-        } else {
-            let cells = table.cells(&raw);
-            let cells = cells.map_err(|column| {
-                let name = table.header.name(column);
-                fault(format!("Line {number}: the column {name} is not UTF-8."))
-            });
-            cells.map(|cells| table.header.members(&cells))
+        let (number, width) = (raw.number, table.header.width());
+        let members = match raw.complaint.take() {
+            Some(complaint) => Err(complaint),
+            None if raw.cells != width => {
+                Err(format!("Line {number} has {} cells, and the header has {width}.", raw.cells))
+            }
+            None => match table.cells(&raw) {
+                Ok(cells) => Ok(table.header.members(&cells)),
+                Err(column) => {
+                    let name = table.header.name(column);
+                    Err(format!("Line {number}: the column {name} is not UTF-8."))
+                }
+            },
         };
+        let members = members.map_err(|detail| Fault::new(FaultKind::InvalidTable, detail));
         Ok(Some(self.line((number, raw.last), members, raw.length)))
     }
 
@@ -317,16 +310,16 @@ impl Reader {
         }
         self.finish_line().await?;
         let last = if ends_with_line { self.lines } else { self.lines + 1 };
-        let has_open_quote = quotes % 2 == 1;
-        Ok(Some(Raw {
-            number,
-            last,
-            cells,
-            length,
-            is_too_long,
-            has_too_many_cells,
-            has_open_quote,
-        }))
+        let complaint = if is_too_long {
+            Some(format!("Line {number}: the record is longer than {MAX_LINE} bytes."))
+        } else if has_too_many_cells {
+            Some(format!("Line {number} has more than {MAX_CELLS} cells."))
+        } else if quotes % 2 == 1 {
+            Some(format!("Line {number}: a quote is not closed, or not doubled."))
+        } else {
+            None
+        };
+        Ok(Some(Raw { number, last, cells, length, complaint }))
     }
 
     /// Reads the line feed after a carriage return, so that the digest of a record is that of whole lines.

@@ -51,11 +51,7 @@ impl Source {
                     None => return self.end(),
                 },
             };
-            self.expanded = self.expanded.saturating_add(bytes.len());
-            if self.expanded > self.limit {
-                return Err(self.too_large());
-            }
-            if !bytes.is_empty() {
+            if let Some(bytes) = self.counted(bytes)? {
                 return Ok(Some(bytes));
             }
         }
@@ -69,17 +65,12 @@ impl Source {
             return Ok(Some(whole));
         }
         let Some(pieces) = &mut self.pieces else { return Ok(None) };
-        match pieces.next().await.transpose() {
-            Ok(Some(chunk)) => Ok(Some(chunk.to_vec())),
-            Ok(None) => {
-                self.pieces = None;
-                Ok(None)
-            }
-            Err(error) => {
-                self.pieces = None;
-                Err(invalid(format!("the file broke off: {error}.")))
-            }
+        let arrived = pieces.next().await.transpose();
+        if !matches!(arrived, Ok(Some(_))) {
+            self.pieces = None;
         }
+        let chunk = arrived.map_err(|error| invalid(format!("the file broke off: {error}.")))?;
+        Ok(chunk.map(|chunk| chunk.to_vec()))
     }
 
     /// Expands some of what has arrived; `None` if nothing is left.
@@ -98,16 +89,18 @@ impl Source {
     fn end(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let Some(decoder) = self.decoder.take() else { return Ok(None) };
         let rest = decoder.finish().map_err(|_| corrupt())?;
-        self.expanded = self.expanded.saturating_add(rest.len());
-        if self.expanded > self.limit {
-            return Err(self.too_large());
-        }
-        Ok(Some(rest).filter(|rest| !rest.is_empty()))
+        self.counted(rest)
     }
 
-    fn too_large(&self) -> Error {
-        let detail = format!("the file has more than {} bytes once it is expanded.", self.limit);
-        Fault::new(FaultKind::BodyTooLarge, detail).into()
+    /// Counts expanded bytes; `None` if there are none.
+    fn counted(&mut self, bytes: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
+        self.expanded = self.expanded.saturating_add(bytes.len());
+        if self.expanded > self.limit {
+            let limit = self.limit;
+            let detail = format!("the file has more than {limit} bytes once it is expanded.");
+            return Err(Fault::new(FaultKind::BodyTooLarge, detail).into());
+        }
+        Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
     }
 }
 

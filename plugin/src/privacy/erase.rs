@@ -12,10 +12,12 @@ use super::erasing::{Erasing, nobody};
 use super::find::{self, Contents, Known, Orders, UNKNOWN, mentioned};
 use super::map::{Fate, PLACES, Place, Whose, replacements};
 use crate::error::{Error, Fault, FaultKind};
+use crate::model::field::Field;
 use crate::model::moment;
 use crate::model::parameters::Parameters;
 use crate::model::personal::Personal;
 use crate::model::resource::Resource;
+use crate::model::value::Value;
 use crate::service::call::Shop;
 use crate::sql::privacy;
 use crate::store;
@@ -70,32 +72,27 @@ impl Run<'_> {
         let mut vouchers = Vec::new();
         for place in PLACES {
             let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
+            let values = replacements(resource, &self.nobody, |_| true);
             let changed = match place.whose {
                 Whose::Order(by) if by == resource.key => {
                     self.erase_orders(resource, &orders, &mut erasing).await?
                 }
-                Whose::Order(by) => {
-                    let values = replacements(resource, &self.nobody, |_| true);
-                    erasing.replace(resource, by, &orders.keys, &values).await?
-                }
+                Whose::Order(by) => erasing.replace(resource, by, &orders.keys, &values).await?,
                 Whose::Own(email, user) => {
                     let transaction = &mut erasing.transaction;
                     let rows = self.known.rows(resource, email, user, transaction).await?;
                     if resource.kind == "vouchers" {
                         vouchers.clone_from(&rows);
                     }
-                    self.change(place, resource, &rows, &mut erasing).await?
+                    change(place, resource, &rows, &values, &mut erasing).await?
                 }
-                Whose::Voucher(by) => {
-                    let values = replacements(resource, &self.nobody, |_| true);
-                    erasing.replace(resource, by, &vouchers, &values).await?
-                }
+                Whose::Voucher(by) => erasing.replace(resource, by, &vouchers, &values).await?,
                 Whose::Contents(_) => {
                     let found = contents.iter().chain(&newer.0);
                     let mut rows: Vec<i64> = mentioned(found, place).collect();
                     rows.sort_unstable();
                     rows.dedup();
-                    self.change(place, resource, &rows, &mut erasing).await?
+                    change(place, resource, &rows, &values, &mut erasing).await?
                 }
             };
             if changed > 0 {
@@ -135,20 +132,6 @@ impl Run<'_> {
         erasing.replace(resource, resource.key, &orders.keys, &values).await
     }
 
-    async fn change(
-        &self,
-        place: &Place,
-        resource: &'static Resource,
-        keys: &[i64],
-        erasing: &mut Erasing<'_>,
-    ) -> Result<u64, Error> {
-        if place.fate == Fate::Removed {
-            return erasing.remove(resource, keys).await;
-        }
-        let values = replacements(resource, &self.nobody, |_| true);
-        erasing.replace(resource, resource.key, keys, &values).await
-    }
-
     /// Searches again for what has data of the person.
     async fn search(&self) -> Result<BTreeMap<String, u64>, Error> {
         let mut remaining = BTreeMap::new();
@@ -170,6 +153,20 @@ impl Run<'_> {
         }
         reading.end().await;
         Ok(remaining)
+    }
+}
+
+/// Removes rows, or gives their personal fields these values, as becomes of the place.
+async fn change(
+    place: &Place,
+    resource: &'static Resource,
+    keys: &[i64],
+    values: &[(&Field, Value)],
+    erasing: &mut Erasing<'_>,
+) -> Result<u64, Error> {
+    match place.fate {
+        Fate::Removed => erasing.remove(resource, keys).await,
+        Fate::Replaced => erasing.replace(resource, resource.key, keys, values).await,
     }
 }
 

@@ -102,9 +102,10 @@ impl PersonCopy {
     /// Writes the records of a place. Returns whether the client is still there.
     async fn write(&mut self, place: &Place, keys: &[i64]) -> Result<bool, Error> {
         let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
-        let fields = fields(resource);
+        let key = Field::of_kind(resource.key, Kind::COUNT);
+        let fields: Vec<Field> = std::iter::once(key).chain(copied(resource).copied()).collect();
         let columns: Vec<Column> = std::iter::once(Column::Key(resource))
-            .chain(fields.iter().skip(1).filter_map(|field| column(resource, field)))
+            .chain(copied(resource).map(Column::Own))
             .collect();
         let kinds: Vec<Kind> = columns.iter().map(Column::kind).collect();
         let body =
@@ -145,15 +146,10 @@ fn expand(stored: &mut Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// The key, and the fields that a table has of its own or from a join. What only the store sets and nobody sees is
-/// left out, unless it is personal.
-fn fields(resource: &'static Resource) -> Vec<Field> {
-    let own = resource.fields().filter(|field| {
+/// The fields that a table has of its own or from a join. What only the store sets and nobody sees is left out,
+/// unless it is personal.
+fn copied(resource: &'static Resource) -> impl Iterator<Item = &'static Field> {
+    resource.fields().filter(move |field| {
         field.computed.is_none() && (field.personal.is_some() || !resource.is_internal(field.name))
-    });
-    std::iter::once(Field::of_kind(resource.key, Kind::COUNT)).chain(own.copied()).collect()
-}
-
-fn column(resource: &'static Resource, of: &Field) -> Option<Column> {
-    resource.fields().find(|field| field.name == of.name).map(Column::Own)
+    })
 }

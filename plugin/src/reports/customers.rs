@@ -219,10 +219,9 @@ pub(crate) async fn show(
         rows.push((id, cells));
     }
     let mut totals: Vec<Map<String, Json>> = Vec::new();
-    for (customers, total) in &spent.totals {
-        let sums = [Cell::Int(*customers), Cell::Int(total.orders), amount(total.spent)];
-        let cells = [&[word(&total.currency)], &sums[..]].concat();
-        totals.push(attributes(REPORT.totals, &cells)?);
+    for (customers, Spent { currency, orders, spent, .. }) in &spent.totals {
+        let sums = [word(currency), Cell::Int(*customers), Cell::Int(*orders), amount(*spent)];
+        totals.push(attributes(REPORT.totals, &sums)?);
     }
     asked.document(&REPORT, &rows, spent.total, vec![asked.range(), ("totals", totals.into())])
 }

@@ -268,14 +268,14 @@ pub(crate) async fn show(
     let mut totals: Vec<Map<String, Json>> = Vec::new();
     for (_, total) in &sold.totals {
         let sums = [
+            word(&total.currency),
             Cell::Int(total.quantity),
             Cell::Int(total.orders),
             amount(total.revenue),
             Cell::Int(total.returned),
             amount(total.refunded),
         ];
-        let cells = [&[word(&total.currency)], &sums[..]].concat();
-        totals.push(attributes(REPORT.totals, &cells)?);
+        totals.push(attributes(REPORT.totals, &sums)?);
     }
     asked.document(&REPORT, &rows, sold.total, vec![asked.range(), ("totals", totals.into())])
 }

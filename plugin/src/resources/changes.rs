@@ -4,8 +4,9 @@
 use std::time::Instant;
 
 use form_urlencoded::Serializer as Query;
-use host_interface::{Method, Response};
+use host_interface::Response;
 
+use super::route::get;
 use crate::changes::{Asked, Cursor, Expired, Portion, Waited};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::resource::{Permissions, Resource};
@@ -27,14 +28,8 @@ static CHANGES: Resource = Resource {
 
 pub(super) const SERVICE: Service = Service {
     special: &[Special {
-        method: Method::Get,
-        path: "changes",
-        name: "follow",
         action: None,
-        asset: None,
-        body: None,
-        answer: Answer::Changes,
-        run: |call| Box::pin(list(call)),
+        ..get("changes", "follow", Answer::Changes, |call| Box::pin(list(call)))
     }],
     ..Service::of(&CHANGES)
 };
@@ -53,11 +48,8 @@ async fn list(call: &Call<'_>) -> Result<Response, Error> {
     if !faults.is_empty() {
         return Err(faults.into());
     }
-    let cursor = match cursor {
-        None => None,
-        Some(Some(cursor)) => Some(cursor),
-        Some(None) => return Err(malformed("the cursor cannot be read")),
-    };
+    let readable = |cursor: Option<_>| cursor.ok_or_else(|| malformed("the cursor cannot be read"));
+    let cursor = cursor.map(readable).transpose()?;
     if let Some(cursor) = &cursor {
         let same = !cursor.named || sent.kinds.as_ref().is_none_or(|kinds| *kinds == cursor.kinds);
         if !same || (sent.kinds.is_some() && !cursor.named) {

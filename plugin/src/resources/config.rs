@@ -1,11 +1,12 @@
 //! The store's configuration: all parameters as one record, which has no table.
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 
+use super::route::get;
 use crate::error::Error;
 use crate::model::resource::Resource;
 use crate::service::call::Call;
-use crate::service::hooks::{Answer, Service, Special};
+use crate::service::hooks::{Answer, Service};
 use crate::wire::answer;
 use crate::wire::document;
 use crate::wire::request;
@@ -21,16 +22,7 @@ pub(crate) static CONFIG: Resource = Resource {
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    special: &[Special {
-        method: Method::Get,
-        path: "config",
-        name: "show",
-        action: Some("store.view"),
-        asset: None,
-        body: None,
-        answer: Answer::Open,
-        run: |call| Box::pin(show(call)),
-    }],
+    special: &[get("config", "show", Answer::Open, |call| Box::pin(show(call)))],
     ..Service::of(&CONFIG)
 };
 

@@ -66,15 +66,11 @@ pub(super) async fn by_code(code: &str, write: &mut Write<'_>) -> Result<Option<
 /// Prices are in the default currency, so it cannot be deleted.
 fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Error> {
     let code = currency.need(&CODE)?;
-    if code == parameters.default_currency {
-        Err(Fault::new(
-            FaultKind::Refused,
-            format!("{code} is the store's default currency and cannot be deleted."),
-        )
-        .into())
-    } else {
-        Ok(())
+    if code != parameters.default_currency {
+        return Ok(());
     }
+    let detail = format!("{code} is the store's default currency and cannot be deleted.");
+    Err(Fault::new(FaultKind::Refused, detail).into())
 }
 
 /// The site identifies the default currency by its code, and new orders use it.

@@ -1,7 +1,8 @@
 //! The route of exports: which types there are, and who may export them. `crate::exports` reads them.
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 
+use super::route::get;
 use crate::error::{Error, Fault, FaultKind};
 use crate::exports;
 use crate::model::registry::Registry;
@@ -23,14 +24,8 @@ static EXPORTS: Resource = Resource {
 
 pub(super) const SERVICE: Service = Service {
     special: &[Special {
-        method: Method::Get,
-        path: "exports/{type}",
-        name: "export",
         action: None,
-        asset: None,
-        body: None,
-        answer: Answer::Export,
-        run: |call| Box::pin(export(call)),
+        ..get("exports/{type}", "export", Answer::Export, |call| Box::pin(export(call)))
     }],
     ..Service::of(&EXPORTS)
 };

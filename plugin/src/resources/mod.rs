@@ -34,6 +34,7 @@ mod orderstatuses;
 mod privacy;
 pub(crate) mod products;
 mod reports;
+mod route;
 mod stockmovements;
 mod taxprofiles;
 mod taxrates;

@@ -1,9 +1,10 @@
 //! The routes that copy and erase a person's data. The host does it for the whole site, and calls the store for its
 //! part; a host that does not know of it gets the part of the store alone.
 
-use host_interface::{Body, ErasedEverywhere, Erasure, Method, Person, Response};
+use host_interface::{Body, ErasedEverywhere, Erasure, Person, Response};
 use serde_json::json;
 
+use super::route::post;
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{Handle, email, flag, text, user};
 use crate::model::resource::{Permissions, Resource};
@@ -30,24 +31,18 @@ static PRIVACY: Resource = Resource {
 pub(super) const SERVICE: Service = Service {
     special: &[
         Special {
-            method: Method::Post,
-            path: "privacy/export",
-            name: EXPORT,
             action: Some(ACTION),
             asset: Some(WHOLE),
-            body: Some(&PERSON),
-            answer: Answer::Person(EXPORT),
-            run: |call| Box::pin(export(call)),
+            ..post("privacy/export", EXPORT, &PERSON, Answer::Person(EXPORT), |call| {
+                Box::pin(export(call))
+            })
         },
         Special {
-            method: Method::Post,
-            path: "privacy/erase",
-            name: ERASE,
             action: Some(ACTION),
             asset: Some(WHOLE),
-            body: Some(&ERASURE),
-            answer: Answer::Person(ERASE),
-            run: |call| Box::pin(erase(call)),
+            ..post("privacy/erase", ERASE, &ERASURE, Answer::Person(ERASE), |call| {
+                Box::pin(erase(call))
+            })
         },
     ],
     ..Service::of(&PRIVACY)

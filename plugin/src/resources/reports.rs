@@ -1,13 +1,14 @@
 //! The routes of reports. `crate::reports` makes the documents.
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 
+use super::route::get;
 use crate::error::Error;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::resource::{Report, Resource};
 use crate::reports::{Asked, Show, customers, inventory, products, sales};
 use crate::service::call::Call;
-use crate::service::hooks::{Answer, Operation, Service, Special};
+use crate::service::hooks::{Answer, Service};
 use crate::wire::answer;
 
 static REPORTS: Resource = Resource {
@@ -22,22 +23,22 @@ static REPORTS: Resource = Resource {
 
 pub(super) const SERVICE: Service = Service {
     special: &[
-        report("reports/sales", "sales", &sales::REPORT, |call| {
+        get("reports/sales", "sales", Answer::Report(&sales::REPORT), |call| {
             Box::pin(show(call, &sales::REPORT, |asked, store, _| {
                 Box::pin(sales::show(asked, store))
             }))
         }),
-        report("reports/products", "products", &products::REPORT, |call| {
+        get("reports/products", "products", Answer::Report(&products::REPORT), |call| {
             Box::pin(show(call, &products::REPORT, |asked, store, days| {
                 Box::pin(products::show(asked, store, &days.products))
             }))
         }),
-        report("reports/customers", "customers", &customers::REPORT, |call| {
+        get("reports/customers", "customers", Answer::Report(&customers::REPORT), |call| {
             Box::pin(show(call, &customers::REPORT, |asked, store, days| {
                 Box::pin(customers::show(asked, store, &days.customers))
             }))
         }),
-        report("reports/inventory", "inventory", &inventory::REPORT, |call| {
+        get("reports/inventory", "inventory", Answer::Report(&inventory::REPORT), |call| {
             Box::pin(show(call, &inventory::REPORT, |asked, store, _| {
                 Box::pin(inventory::show(asked, store))
             }))
@@ -45,24 +46,6 @@ pub(super) const SERVICE: Service = Service {
     ],
     ..Service::of(&REPORTS)
 };
-
-const fn report(
-    path: &'static str,
-    name: &'static str,
-    report: &'static Report,
-    run: Operation,
-) -> Special {
-    Special {
-        method: Method::Get,
-        path,
-        name,
-        action: Some("store.view"),
-        asset: None,
-        body: None,
-        answer: Answer::Report(report),
-        run,
-    }
-}
 
 /// Answers with a report.
 async fn show(call: &Call<'_>, report: &Report, show: Show) -> Result<Response, Error> {

@@ -1,9 +1,10 @@
 //! Vouchers: gift cards. The balance of a voucher is its value plus the sum of its ledger, which is
 //! append-only.
 
-use host_interface::{Method, Response, fact};
+use host_interface::{Response, fact};
 
 use super::coupons::{VALID_FROM, VALID_TO, valid_from_before_to};
+use super::route::{get, post};
 use super::vouchermovements::{ADJUSTMENT_TYPE, NOTE, REASON, VOUCHERMOVEMENTS};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
@@ -59,26 +60,15 @@ pub(crate) static VOUCHERS: Resource = Resource {
 
 pub(crate) const SERVICE: Service = Service {
     special: &[
+        post("vouchers/{id:digits}/adjust", "adjust", &ADJUSTMENT, Answer::One(&BALANCE), |call| {
+            Box::pin(adjust(call))
+        }),
         Special {
-            method: Method::Post,
-            path: "vouchers/{id:digits}/adjust",
-            name: "adjust",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&ADJUSTMENT),
-            answer: Answer::One(&BALANCE),
-            run: |call| Box::pin(adjust(call)),
-        },
-        Special {
-            method: Method::Get,
-            path: "vouchers/mine",
-            name: "mine",
             // A valid token is enough, because the route shows only the user's own vouchers.
             action: None,
-            asset: None,
-            body: None,
-            answer: Answer::Computed(&MINE, SHOWN),
-            run: |call| Box::pin(mine(call)),
+            ..get("vouchers/mine", "mine", Answer::Computed(&MINE, SHOWN), |call| {
+                Box::pin(mine(call))
+            })
         },
     ],
     derive: Some(|draft, before, write| Box::pin(derive(draft, before, write))),

@@ -1,8 +1,9 @@
 //! Webhooks as clients see them: what they set, the secret that is shown once, and the routes to test one, to set it back
 //! and to read its attempts. `crate::webhooks` sends.
 
-use host_interface::{Method, Response, fact};
+use host_interface::{Response, fact};
 
+use super::route::post;
 use crate::changes::{Clock, Cursor, Position, moment_of, place_of};
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{
@@ -16,7 +17,7 @@ use crate::model::resource::{Join, Nested, Order, Permissions, Resource};
 use crate::model::value::{Cell, Value, short};
 use crate::service::call::{Call, Rights, VIEW};
 use crate::service::crud;
-use crate::service::hooks::{Answer, Service, Special};
+use crate::service::hooks::{Answer, Service};
 use crate::service::write::Write;
 use crate::sql;
 use crate::webhooks::{
@@ -136,36 +137,15 @@ pub(super) const SERVICE: Service = Service {
     derive: Some(|draft, before, write| Box::pin(derive(draft, before, write))),
     before_update: Some(|before, after, write| Box::pin(restart(before, after, write))),
     special: &[
-        Special {
-            method: Method::Post,
-            path: "webhooks/{id:digits}/test",
-            name: "test",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&TEST),
-            answer: Answer::Entry(&DELIVERIES),
-            run: |call| Box::pin(test(call)),
-        },
-        Special {
-            method: Method::Post,
-            path: "webhooks/{id:digits}/rotate",
-            name: "rotate",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&ROTATION),
-            answer: Answer::One(&WEBHOOKS),
-            run: |call| Box::pin(rotate(call)),
-        },
-        Special {
-            method: Method::Post,
-            path: "webhooks/{id:digits}/replay",
-            name: "replay",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&REPLAY),
-            answer: Answer::One(&WEBHOOKS),
-            run: |call| Box::pin(replay(call)),
-        },
+        post("webhooks/{id:digits}/test", "test", &TEST, Answer::Entry(&DELIVERIES), |call| {
+            Box::pin(test(call))
+        }),
+        post("webhooks/{id:digits}/rotate", "rotate", &ROTATION, Answer::One(&WEBHOOKS), |call| {
+            Box::pin(rotate(call))
+        }),
+        post("webhooks/{id:digits}/replay", "replay", &REPLAY, Answer::One(&WEBHOOKS), |call| {
+            Box::pin(replay(call))
+        }),
     ],
     ..Service::of(&WEBHOOKS)
 };
@@ -248,17 +228,14 @@ fn check_types(types: &str, draft: &mut Draft, call: &Call<'_>) -> Result<(), Er
 /// What the host knows of an address without looking its name up.
 fn check_address(url: &str, draft: &mut Draft, call: &Call<'_>) -> Result<(), Error> {
     match call.shop.host.may_deliver(url) {
-        Ok(()) => Ok(()),
-        Err(host_interface::Error::Refused(detail)) => {
-            draft.refuse(&URL, detail);
-            Ok(())
-        }
+        Ok(()) => {}
+        Err(host_interface::Error::Refused(detail)) => draft.refuse(&URL, detail),
         Err(host_interface::Error::Unsupported(_)) => {
             draft.refuse(&URL, "The host of this site sends no requests to other sites.");
-            Ok(())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
     }
+    Ok(())
 }
 
 /// The scopes of the token that the request was sent with; empty if these set no limit.

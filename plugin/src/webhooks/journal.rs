@@ -36,7 +36,7 @@ const UNWRITTEN: i64 = 60 * 60;
 pub(super) struct Outcome<'a> {
     pub(super) batch: &'a Batch,
     /// What became of each event of the batch.
-    pub(super) fates: &'a [Fate],
+    pub(super) fates: Vec<Fate>,
     pub(super) health: Health,
     pub(super) consequences: Vec<Consequence>,
 }
@@ -60,17 +60,10 @@ pub(super) async fn note(
     outcome: &Outcome<'_>,
     shop: &Shop,
 ) -> Result<Noted, Error> {
-    let plan = Plan::of(endpoint, outcome);
-    let mut noted = Noted {
-        place: plan.place.clone(),
-        is_whole: plan.is_whole,
-        next_due: plan.next_due,
-        counts: plan.counts,
-        is_stale: false,
-    };
+    let mut plan = Plan::of(endpoint, outcome);
     if plan.is_empty(endpoint, outcome) {
-        noted.place = endpoint.place.clone();
-        return Ok(noted);
+        plan.noted.place = endpoint.place.clone();
+        return Ok(plan.noted);
     }
     let mail = mail(endpoint, outcome, shop).await?;
     let id = endpoint.id;
@@ -99,8 +92,8 @@ pub(super) async fn note(
         Ok(true)
     });
     if !written.await? {
-        noted.is_stale = true;
-        return Ok(noted);
+        plan.noted.is_stale = true;
+        return Ok(plan.noted);
     }
     if mail.is_some() {
         shop.sender.wake();
@@ -108,7 +101,7 @@ pub(super) async fn note(
     if let Some(reason) = plan.disabled {
         tell(endpoint, reason, shop).await;
     }
-    Ok(noted)
+    Ok(plan.noted)
 }
 
 /// Notes a test of a webhook; `false` if somebody has changed the webhook meanwhile.
@@ -179,10 +172,7 @@ pub(crate) async fn sweep(store: &Store) -> Result<(), Error> {
 /// What is written of a round.
 #[derive(Debug)]
 struct Plan {
-    place: Place,
-    is_whole: bool,
-    next_due: Option<i64>,
-    counts: Counts,
+    noted: Noted,
     forgets_all: bool,
     /// The records whose failed events are removed, by type.
     removed: BTreeMap<&'static str, Vec<i64>>,
@@ -197,10 +187,13 @@ impl Plan {
     fn of(endpoint: &Endpoint, outcome: &Outcome<'_>) -> Self {
         let Outcome { batch, fates, consequences, .. } = outcome;
         let mut plan = Self {
-            place: endpoint.place.clone(),
-            is_whole: fates.iter().all(|fate| !matches!(fate, Fate::Left)),
-            next_due: batch.next_due,
-            counts: Counts::default(),
+            noted: Noted {
+                place: endpoint.place.clone(),
+                is_whole: fates.iter().all(|fate| !matches!(fate, Fate::Left)),
+                next_due: batch.next_due,
+                counts: Counts::default(),
+                is_stale: false,
+            },
             forgets_all: false,
             removed: BTreeMap::new(),
             failed: Vec::new(),
@@ -212,21 +205,21 @@ impl Plan {
                 Consequence::None | Consequence::Warn => None,
             }),
         };
-        if plan.is_whole {
-            plan.place = batch.place.clone();
+        if plan.noted.is_whole {
+            plan.noted.place = batch.place.clone();
             plan.forgets_all = batch.starts_over;
         } else if !batch.starts_over {
             // Up to the first change that is left.
-            let new = batch.due.iter().zip(*fates).filter(|(due, _)| due.is_new);
+            let new = batch.due.iter().zip(fates).filter(|(due, _)| due.is_new);
             let done = new.take_while(|(_, fate)| !matches!(fate, Fate::Left));
             if let Some((due, _)) = done.last() {
-                plan.place.seq = due.event.seq;
+                plan.noted.place.seq = due.event.seq;
             }
         }
         for &(kind, record) in &batch.obsolete {
             plan.removed.entry(kind).or_default().push(record);
         }
-        for (due, fate) in batch.due.iter().zip(*fates) {
+        for (due, fate) in batch.due.iter().zip(fates) {
             plan.take(endpoint.id, due, fate);
         }
         plan
@@ -242,17 +235,18 @@ impl Plan {
         let next = attempt.due.filter(|_| self.disabled.is_none());
         self.attempts.push(attempt.row(webhook, event, next));
         if attempt.is_accepted() {
-            self.counts.delivered += 1;
+            self.noted.counts.delivered += 1;
             self.success = self.success.max(Some(attempt.ended));
             return;
         }
-        self.counts.failed += 1;
+        self.noted.counts.failed += 1;
         self.failure = Some((attempt.ended, attempt.why()));
         let Some(due_at) = attempt.due else {
-            self.counts.given_up += 1;
+            self.noted.counts.given_up += 1;
             return;
         };
-        self.next_due = Some(self.next_due.map_or(due_at, |first| first.min(due_at)));
+        let first = self.noted.next_due.map_or(due_at, |first| first.min(due_at));
+        self.noted.next_due = Some(first);
         let text = |text: &str| Value::Text(text.to_owned());
         self.failed.push([
             Value::Int(webhook),
@@ -267,17 +261,17 @@ impl Plan {
 
     /// Whether nothing has to be written: nothing was sent, and the place has hardly moved.
     fn is_empty(&self, endpoint: &Endpoint, outcome: &Outcome<'_>) -> bool {
-        let far = place_of(moment_at(UNWRITTEN));
+        let (far, place) = (place_of(moment_at(UNWRITTEN)), &self.noted.place);
         self.attempts.is_empty()
             && self.removed.is_empty()
             && !outcome.batch.moves
-            && self.place.feed == endpoint.place.feed
-            && self.place.seq.saturating_sub(endpoint.place.seq) < far
+            && place.feed == endpoint.place.feed
+            && place.seq.saturating_sub(endpoint.place.seq) < far
     }
 
     fn step<'a>(&'a self, outcome: &'a Outcome<'_>) -> Step<'a> {
         Step {
-            place: &self.place,
+            place: &self.noted.place,
             health: &outcome.health,
             disabled: self.disabled,
             success: self.success,

@@ -80,13 +80,6 @@ pub(super) struct Due {
     pub(super) is_noted: bool,
 }
 
-/// A failed event.
-#[derive(Debug)]
-struct Retry {
-    event: Event,
-    due_at: i64,
-}
-
 /// Reads what a webhook has to send of these types.
 pub(super) async fn read(
     endpoint: &Endpoint,
@@ -119,14 +112,12 @@ pub(super) async fn read(
     } else {
         fresh = follow(endpoint, kinds, room, &clock, &mut batch, &mut transaction).await?;
     }
-    let mut noted: HashMap<(&str, i64), What> = HashMap::new();
-    for retry in &retries {
-        noted.insert((retry.event.kind, retry.event.record), retry.event.what);
-    }
+    let noted: HashMap<(&str, i64), What> =
+        retries.iter().map(|(event, _)| ((event.kind, event.record), event.what)).collect();
     let replaced: HashSet<(&str, i64)> =
         fresh.iter().map(|event: &Event| (event.kind, event.record)).collect();
     let mut chosen = Vec::new();
-    for Retry { event, due_at } in retries {
+    for (event, due_at) in retries {
         if replaced.contains(&(event.kind, event.record)) {
             continue;
         }
@@ -176,12 +167,12 @@ fn start_over(clock: Clock) -> Batch {
     }
 }
 
-/// The failed events of a webhook.
+/// The failed events of a webhook, each with when it is due.
 async fn retries(
     id: i64,
     registry: Registry,
     transaction: &mut Transaction,
-) -> Result<Vec<Retry>, Error> {
+) -> Result<Vec<(Event, i64)>, Error> {
     let rows = transaction.rows(webhooks::retries(id)).await?;
     // A later version of the store may have had others.
     let retries = rows.into_iter().filter_map(|row| {
@@ -189,7 +180,7 @@ async fn retries(
         let kind = if row.kind == SHOP { Some(SHOP) } else { known }?;
         let webhooks::Retry { record, seq, attempts, due_at, .. } = row;
         let event = Event { kind, record, seq, what: What::named(&row.event)?, attempts };
-        Some(Retry { event, due_at })
+        Some((event, due_at))
     });
     Ok(retries.collect())
 }

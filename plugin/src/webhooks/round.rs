@@ -11,10 +11,10 @@ use host_interface::{Caller, Delivered, Delivery, HostHandle, undelivered};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::attempts::{Consequence, Health, NEVER, State};
+use super::attempts::{NEVER, State};
 use super::endpoint::{Endpoint, Place, purpose};
 use super::event::Event;
-use super::journal::{self, Noted};
+use super::journal::{self, Noted, Outcome};
 use super::message::{About, Message, id_of, test_id};
 use super::outcome::{Attempt, Counts, Fate};
 use super::reader::{self, Batch, Due};
@@ -90,11 +90,8 @@ pub(super) async fn run(
     let kinds = sender.kinds();
     let only_one = endpoint.health.state == State::Failing;
     let batch = reader::read(&endpoint, &kinds, only_one, now.seconds(), shop).await?;
-    let mut health = endpoint.health;
     let names: Vec<&'static str> = kinds.iter().map(|of| of.kind).collect();
-    let sent = sender.send_all(&batch, &names, &mut health, stopped).await?;
-    let Sent { fates, consequences, is_held } = sent;
-    let outcome = journal::Outcome { batch: &batch, fates: &fates, health, consequences };
+    let (outcome, is_held) = sender.send_all(&batch, &names, stopped).await?;
     let noted = journal::note(&endpoint, &outcome, shop).await?;
     let Noted { place, is_whole, next_due, counts, is_stale } = noted;
     let hold = if is_held { Some(HOLD) } else { batch.due.is_empty().then_some(IDLE) };
@@ -105,7 +102,7 @@ pub(super) async fn run(
         hold: hold.filter(|_| is_held || only_one),
         counts,
         is_stale,
-        endpoint: endpoint.at(place, health),
+        endpoint: endpoint.at(place, outcome.health),
     })
 }
 
@@ -152,15 +149,6 @@ impl Round {
             is_stale: false,
         }
     }
-}
-
-/// What became of the events of a batch.
-struct Sent {
-    /// One for each.
-    fates: Vec<Fate>,
-    consequences: Vec<Consequence>,
-    /// Whether something on this side prevents that more is sent now.
-    is_held: bool,
 }
 
 /// What a webhook needs to send.
@@ -215,14 +203,14 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends the events of a batch in their order, a few at a time. What is left is a part at its end, unless a
-    /// stop has left messages under way.
-    async fn send_all(
+    /// stop has left messages under way. Returns also whether something on this side prevents that more is sent now.
+    async fn send_all<'b>(
         &self,
-        batch: &Batch,
+        batch: &'b Batch,
         kinds: &[&'static str],
-        health: &mut Health,
         mut stopped: watch::Receiver<bool>,
-    ) -> Result<Sent, Error> {
+    ) -> Result<(Outcome<'b>, bool), Error> {
+        let mut health = self.endpoint.health;
         let mut fates: Vec<Fate> = batch.due.iter().map(|_| Fate::Left).collect();
         let mut consequences = Vec::new();
         let mut under_way = FuturesUnordered::new();
@@ -285,7 +273,7 @@ impl<'a> Sender<'a> {
             }
             fates[at] = Fate::Sent(attempt);
         }
-        Ok(Sent { fates, consequences, is_held })
+        Ok((Outcome { batch, fates, health, consequences }, is_held))
     }
 
     fn message(&self, due: &Due, kinds: &[&'static str], place: &Place) -> Result<Message, Error> {

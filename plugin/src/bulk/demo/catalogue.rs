@@ -6,11 +6,10 @@ use crate::model::options::digest;
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::make::{
-    cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
-};
+use super::make::{cents, chance, days_ago, moment, pick};
 use super::setup::{CATEGORIES, FIRST_LEAF, MANUFACTURERS};
 use super::world::{DemoStep, World};
+use crate::bulk::rows::{flag, folded, key, keyed_rows_of, push, rows_of, text};
 
 pub(super) static PRODUCTS: DemoStep = DemoStep {
     name: "products",
@@ -19,39 +18,10 @@ pub(super) static PRODUCTS: DemoStep = DemoStep {
     make,
     tables: || {
         vec![
-            keyed_rows_of(
-                "shop_products",
-                &[
-                    "shop_product_id",
-                    "product_source_id",
-                    "product_type",
-                    "product_name",
-                    "product_name_fold",
-                    "visibility",
-                    "enabled",
-                    "manufacturer_id",
-                    "category_id",
-                    "taxprofile_id",
-                    "has_options",
-                    "variant_count",
-                    "sku",
-                    "sku_fold",
-                    "upc",
-                    "price",
-                    "sale_price",
-                    "main_image",
-                    "main_image_fold",
-                    "created_on",
-                    "modified_on",
-                    "quantity",
-                    "manage_stock",
-                    "has_stock",
-                    "notify_qty",
-                ],
-            ),
-            rows_of("shop_variants", MASTER),
-            rows_of("shop_variants", VARIANT),
-            rows_of("shop_inventory_ledger", LEDGER),
+            keyed_rows_of("shop_products", &["shop_product_id"]),
+            rows_of("shop_variants"),
+            rows_of("shop_variants"),
+            rows_of("shop_inventory_ledger"),
         ]
     },
     // A movement names its variant.
@@ -68,44 +38,6 @@ pub(super) static PRODUCTS: DemoStep = DemoStep {
         )
     },
 };
-
-/// The columns of a master variant.
-const MASTER: &[&str] = &[
-    "product_id",
-    "is_master",
-    "isdefault_variant",
-    "sku",
-    "sku_fold",
-    "price",
-    "upc",
-    "manage_stock",
-    "price_follows_product",
-];
-
-/// The columns of another variant.
-const VARIANT: &[&str] = &[
-    "product_id",
-    "sku",
-    "sku_fold",
-    "price",
-    "price_follows_product",
-    "weight",
-    "options",
-    "options_key",
-    "quantity",
-    "notify_qty",
-];
-
-/// The columns of the movement that the stock of a product begins with.
-const LEDGER: &[&str] = &[
-    "product_id",
-    "sku",
-    "quantity_delta",
-    "quantity_before",
-    "quantity_after",
-    "reason",
-    "created_on",
-];
 
 /// What orders need of a product.
 pub(super) struct Product {
@@ -214,17 +146,18 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let has_stock = number % UNSTOCKED != UNSTOCKED - 1;
     let manage_stock = has_stock && kind != "downloadable";
     if world.bare {
-        tables[1].push([
-            key(number),
-            flag(true),
-            flag(true),
-            text(&product.sku),
-            folded(&product.sku),
-            Value::money(product.list_price),
-            text(&upc),
-            flag(manage_stock),
-            flag(true),
-        ]);
+        push!(
+            tables[1],
+            ("product_id", key(number)),
+            ("is_master", flag(true)),
+            ("isdefault_variant", flag(true)),
+            ("sku", text(&product.sku)),
+            ("sku_fold", folded(&product.sku)),
+            ("price", Value::money(product.list_price)),
+            ("upc", text(&upc)),
+            ("manage_stock", flag(manage_stock)),
+            ("price_follows_product", flag(true)),
+        );
     }
     let (visible, enabled) = (rng.u8(..30) != 0, rng.u8(..25) != 0);
     let manufacturer = rng.i64(1..=i64::try_from(MANUFACTURERS).unwrap_or(1));
@@ -232,61 +165,64 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let variants = i64::try_from(VARIANTS).unwrap_or(1);
     let [created, modified] =
         if modified < created { [modified, created] } else { [created, modified] };
-    tables[0].push([
-        key(number),
-        Value::Int(i64::try_from(10_000 + number).unwrap_or_default()),
-        text(kind),
-        text(&product.name),
-        folded(&product.name),
-        flag(visible),
-        flag(enabled),
-        Value::Int(manufacturer),
-        Value::Int(i64::try_from(product.category + 1).unwrap_or_default()),
-        Value::Int(if CATEGORIES[product.category].1 == 4 { 2 } else { 1 }),
-        flag(product.varies),
-        Value::Int(if product.varies { variants } else { 0 }),
-        text(&product.sku),
-        folded(&product.sku),
-        text(upc),
-        Value::money(product.list_price),
-        if on_sale { Value::money(product.price) } else { Value::Null },
-        text(&image),
-        folded(&image),
-        moment(&created),
-        moment(modified),
-        Value::Int(pieces),
-        flag(manage_stock),
-        flag(has_stock),
-        least_stock(has_stock),
-    ]);
+    push!(
+        tables[0],
+        ("shop_product_id", key(number)),
+        ("product_source_id", Value::Int(i64::try_from(10_000 + number).unwrap_or_default())),
+        ("product_type", text(kind)),
+        ("product_name", text(&product.name)),
+        ("product_name_fold", folded(&product.name)),
+        ("visibility", flag(visible)),
+        ("enabled", flag(enabled)),
+        ("manufacturer_id", Value::Int(manufacturer)),
+        ("category_id", Value::Int(i64::try_from(product.category + 1).unwrap_or_default())),
+        ("taxprofile_id", Value::Int(if CATEGORIES[product.category].1 == 4 { 2 } else { 1 })),
+        ("has_options", flag(product.varies)),
+        ("variant_count", Value::Int(if product.varies { variants } else { 0 })),
+        ("sku", text(&product.sku)),
+        ("sku_fold", folded(&product.sku)),
+        ("upc", text(upc)),
+        ("price", Value::money(product.list_price)),
+        ("sale_price", if on_sale { Value::money(product.price) } else { Value::Null }),
+        ("main_image", text(&image)),
+        ("main_image_fold", folded(&image)),
+        ("created_on", moment(&created)),
+        ("modified_on", moment(modified)),
+        ("quantity", Value::Int(pieces)),
+        ("manage_stock", flag(manage_stock)),
+        ("has_stock", flag(has_stock)),
+        ("notify_qty", least_stock(has_stock)),
+    );
     if product.varies {
         let of_each = pieces / variants;
         for nth in 0..VARIANTS {
             let variant = variant(&product, nth);
             let held = if nth == 0 { pieces - (variants - 1) * of_each } else { of_each };
-            tables[2].push([
-                key(number),
-                text(&variant.sku),
-                folded(&variant.sku),
-                Value::money(product.list_price),
-                flag(true),
-                Value::money(rng.i64(1..40) * 10_000),
-                Value::Json(as_object(&variant.options)),
-                text(digest(&variant.options)),
-                Value::Int(held),
-                least_stock(has_stock),
-            ]);
+            push!(
+                tables[2],
+                ("product_id", key(number)),
+                ("sku", text(&variant.sku)),
+                ("sku_fold", folded(&variant.sku)),
+                ("price", Value::money(product.list_price)),
+                ("price_follows_product", flag(true)),
+                ("weight", Value::money(rng.i64(1..40) * 10_000)),
+                ("options", Value::Json(as_object(&variant.options))),
+                ("options_key", text(digest(&variant.options))),
+                ("quantity", Value::Int(held)),
+                ("notify_qty", least_stock(has_stock)),
+            );
         }
     } else if pieces > 0 {
-        tables[3].push([
-            key(number),
-            text(&product.sku),
-            Value::Int(pieces),
-            Value::Int(0),
-            Value::Int(pieces),
-            text("opening stock"),
-            moment(created),
-        ]);
+        push!(
+            tables[3],
+            ("product_id", key(number)),
+            ("sku", text(&product.sku)),
+            ("quantity_delta", Value::Int(pieces)),
+            ("quantity_before", Value::Int(0)),
+            ("quantity_after", Value::Int(pieces)),
+            ("reason", text("opening stock")),
+            ("created_on", moment(created)),
+        );
     }
 }
 

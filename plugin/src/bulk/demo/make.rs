@@ -1,22 +1,11 @@
-//! Generators of values and rows for demo data, from a fixed seed and the number of the record.
+//! Generators of values for demo data, from a fixed seed and the number of the record.
 //! Independent of the kinds of records and of the database.
 
 use fastrand::Rng;
 use time::Date;
 
 use crate::model::moment;
-use crate::model::value::{Value, fold};
-use crate::sql::RowsOf;
-
-/// An empty set of rows with these columns. The engine generates the keys.
-pub(super) fn rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
-    RowsOf { table, columns, keyed: false, values: Vec::new() }
-}
-
-/// An empty set of rows with these columns, the first of which is the key.
-pub(super) fn keyed_rows_of(table: &'static str, columns: &'static [&'static str]) -> RowsOf {
-    RowsOf { keyed: true, ..rows_of(table, columns) }
-}
+use crate::model::value::Value;
 
 /// The random number generator of one record: the same for the same record on every machine.
 pub(super) fn chance(kind: u64, number: u64) -> Rng {
@@ -26,22 +15,6 @@ pub(super) fn chance(kind: u64, number: u64) -> Rng {
 
 pub(super) fn pick<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.usize(..of.len())]
-}
-
-pub(super) fn key(number: u64) -> Value {
-    Value::Int(i64::try_from(number + 1).unwrap_or(i64::MAX))
-}
-
-pub(super) fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into())
-}
-
-pub(super) fn folded(text: &str) -> Value {
-    Value::Text(fold(text))
-}
-
-pub(super) fn flag(set: bool) -> Value {
-    Value::Int(i64::from(set))
 }
 
 /// Euros and cents in units of 10^-5.

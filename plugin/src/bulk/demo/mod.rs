@@ -26,6 +26,7 @@ use serde_json::{Map, Value as Json};
 use time::UtcDateTime;
 use tokio::sync::mpsc::{self, Receiver};
 
+use crate::bulk::rows::write;
 use crate::error::Error;
 use crate::sql::dialect::Dialect;
 use crate::sql::{RowsOf, Statement};
@@ -165,7 +166,7 @@ async fn batch(step: &DemoStep, store: &Store, world: &World) -> Result<u64, Err
     let done = DemoStep::done(&counted)?;
     if done < wanted {
         for rows in step.rows(world, next_batch(done, wanted)) {
-            setup::write(rows, &mut transaction).await?;
+            write(rows, &mut transaction).await?;
         }
         transaction.commit().await?;
     }

@@ -8,13 +8,12 @@ use crate::model::value::Value;
 use crate::sql::RowsOf;
 
 use super::catalogue::{Product, VARIANTS, Variant, as_object, product, variant};
-use super::make::{
-    cents, chance, days_ago, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text,
-};
+use super::make::{cents, chance, days_ago, moment, pick};
 use super::people::{home, person};
 use super::refunds;
 use super::setup::{PAYMENTS, RATES, SHIPPING};
 use super::world::{DemoStep, World};
+use crate::bulk::rows::{flag, folded, key, keyed_rows_of, push, rows_of, text};
 
 pub(super) static ORDERS: DemoStep = DemoStep {
     name: "orders",
@@ -23,96 +22,10 @@ pub(super) static ORDERS: DemoStep = DemoStep {
     make,
     tables: || {
         vec![
-            keyed_rows_of(
-                "shop_orders",
-                &[
-                    "shop_order_id",
-                    "order_id",
-                    "order_id_fold",
-                    "user_email",
-                    "user_email_fold",
-                    "order_state_id",
-                    "order_total",
-                    "orderpayment_type",
-                    "orderpayment_type_fold",
-                    "currency_code",
-                    "billing_first_name",
-                    "billing_first_name_fold",
-                    "billing_last_name",
-                    "billing_last_name_fold",
-                    "created_on",
-                    "order_subtotal",
-                    "order_tax",
-                    "order_shipping",
-                    "order_discount",
-                    "order_refund",
-                    "transaction_id",
-                    "transaction_status",
-                    "currency_value",
-                    "customer_language",
-                    "is_shippable",
-                    "item_quantity",
-                    "modified_on",
-                    "shipping_first_name",
-                    "shipping_last_name",
-                    "shipping_company",
-                    "shipping_phone_1",
-                    "shipping_address_1",
-                    "shipping_city",
-                    "shipping_zip",
-                    "shipping_zone_id",
-                    "shipping_zone_name",
-                    "shipping_country_id",
-                    "shipping_country_name",
-                    "ordershipping_name",
-                    "ordershipping_code",
-                    "ordershipping_type",
-                    "fulfilment_state",
-                    "refunded",
-                ],
-            ),
-            keyed_rows_of(
-                "shop_orderitems",
-                &[
-                    "shop_orderitem_id",
-                    "order_key",
-                    "orderitem_sku",
-                    "orderitem_sku_fold",
-                    "orderitem_name",
-                    "orderitem_name_fold",
-                    "orderitem_quantity",
-                    "orderitem_price",
-                    "orderitem_finalprice",
-                    "orderitem_tax",
-                    "orderitem_finalprice_with_tax",
-                    "product_id",
-                    "created_on",
-                    "shipped",
-                    "orderitem_attributes",
-                    "refunded_quantity",
-                    "refunded_amount",
-                    "refunded_tax",
-                    "refunded_share",
-                ],
-            ),
-            rows_of(
-                "shop_orderhistories",
-                &["order_key", "order_state_id", "comment", "comment_fold", "created_on"],
-            ),
-            rows_of(
-                "shop_shipments",
-                &[
-                    "order_key",
-                    "tracking_id",
-                    "carrier",
-                    "tracking_url",
-                    "items",
-                    "status_before",
-                    "status_after",
-                    "created_on",
-                    "modified_on",
-                ],
-            ),
+            keyed_rows_of("shop_orders", &["shop_order_id"]),
+            keyed_rows_of("shop_orderitems", &["shop_orderitem_id"]),
+            rows_of("shop_orderhistories"),
+            rows_of("shop_shipments"),
             refunds::table(),
         ]
     },
@@ -125,9 +38,6 @@ const DAYS: (u64, u64) = (365, 1_095);
 const ORDERS_OF_A_DAY: u64 = 100;
 /// How many lines an order has at most.
 const MOST_LINES: u8 = 3;
-/// The column of an item with what has been shipped of it, and the first one with what was given back.
-const ITEM_SHIPPED: usize = 13;
-const ITEM_REFUNDED: usize = 15;
 /// The value 1 in units of an exchange rate.
 const ONE: i64 = 100_000_000;
 
@@ -147,47 +57,21 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let age = days - number * days / world.orders.max(1);
     let created = days_ago(world.today, age, &mut rng);
 
-    let mut items = Vec::new();
-    let mut subtotal = 0;
-    let mut tax = 0;
-    let mut pieces = 0;
-    let (mut lines, mut prices) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    let (mut subtotal, mut tax, mut pieces) = (0, 0, 0);
     for place in 0..u64::from(rng.u8(1..=MOST_LINES)) {
         let bought = rng.u64(..world.products);
         let product = product(bought);
         let quantity = pick(&mut rng, &[1, 1, 1, 1, 2, 2, 3]);
         let price = convert(product.price, rate, places);
-        let line = price * quantity;
-        let line_tax = round(i128::from(line) * 19 / 100, places);
-        subtotal += line;
-        pieces += quantity;
+        let amount = price * quantity;
+        let line_tax = round(i128::from(amount) * 19 / 100, places);
+        subtotal += amount;
         tax += line_tax;
+        pieces += quantity;
         // The line of a shipment names the item, so its key is determined here.
         let item = number * u64::from(MOST_LINES) + place;
-        lines.push((item, quantity));
-        prices.push([line + line_tax, line_tax]);
-        let (sku, name, options) = sold(&product, item);
-        items.push([
-            key(item),
-            key(number),
-            text(&sku),
-            folded(&sku),
-            text(&name),
-            folded(&name),
-            Value::Int(quantity),
-            Value::money(price),
-            Value::money(line),
-            Value::money(line_tax),
-            Value::money(line + line_tax),
-            key(bought),
-            moment(&created),
-            Value::Int(0),
-            Value::Json(options),
-            Value::Int(0),
-            Value::money(0),
-            Value::money(0),
-            Value::money(0),
-        ]);
+        lines.push(Line { item, bought, product, quantity, price, amount, tax: line_tax });
     }
     let shipping = if subtotal > convert(cents(8_000), rate, places) {
         0
@@ -206,10 +90,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         let lines = parcels.iter().flat_map(|parcel| &parcel.lines);
         lines.filter(|(of, _)| *of == item).map(|(_, quantity)| quantity).sum::<i64>()
     };
-    for (row, (item, _)) in items.iter_mut().zip(&lines) {
-        row[ITEM_SHIPPED] = Value::Int(shipped(*item));
-    }
-    let everything: i64 = lines.iter().map(|(item, _)| shipped(*item)).sum();
+    let everything: i64 = lines.iter().map(|line| shipped(line.item)).sum();
     let fulfilled = match everything {
         0 => "unfulfilled",
         some if some < pieces => "partial",
@@ -219,68 +100,88 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let by_hand = if state == DELIVERED && rng.u8(..30) == 0 { total } else { 0 };
     let is_given_back = matches!(state, SHIPPED | DELIVERED) && discount == 0 && by_hand == 0;
     let refund = (is_given_back && refunds::is_one(number)).then(|| {
-        let [amount, tax] = prices[0];
-        refunds::Refund { order: number, line: lines[0], amount, tax, currency }
+        let Line { item, quantity, tax, .. } = lines[0];
+        let (line, amount) = ((item, quantity), lines[0].with_tax());
+        refunds::Refund { order: number, line, amount, tax, currency }
     });
     let given = refund.as_ref().map_or(0, refunds::Refund::given);
-    if let (Some(row), true) = (items.first_mut(), given > 0) {
-        let [amount, tax] = prices[0];
-        let values = [Value::Int(lines[0].1), Value::money(amount), Value::money(tax)];
-        let share = [Value::money(amount)];
-        for (cell, value) in row[ITEM_REFUNDED..].iter_mut().zip(values.into_iter().chain(share)) {
-            *cell = value;
-        }
+    for (place, line) in lines.iter().enumerate() {
+        let (sku, name, options) = sold(&line.product, line.item);
+        let [quantity, amount, line_tax] = match place {
+            0 if given > 0 => [line.quantity, line.with_tax(), line.tax],
+            _ => [0; 3],
+        };
+        push!(
+            tables[1],
+            ("shop_orderitem_id", key(line.item)),
+            ("order_key", key(number)),
+            ("orderitem_sku", text(&sku)),
+            ("orderitem_sku_fold", folded(&sku)),
+            ("orderitem_name", text(&name)),
+            ("orderitem_name_fold", folded(&name)),
+            ("orderitem_quantity", Value::Int(line.quantity)),
+            ("orderitem_price", Value::money(line.price)),
+            ("orderitem_finalprice", Value::money(line.amount)),
+            ("orderitem_tax", Value::money(line.tax)),
+            ("orderitem_finalprice_with_tax", Value::money(line.with_tax())),
+            ("product_id", key(line.bought)),
+            ("created_on", moment(&created)),
+            ("shipped", Value::Int(shipped(line.item))),
+            ("orderitem_attributes", Value::Json(options)),
+            ("refunded_quantity", Value::Int(quantity)),
+            ("refunded_amount", Value::money(amount)),
+            ("refunded_tax", Value::money(line_tax)),
+            ("refunded_share", Value::money(amount)),
+        );
     }
     let payment = pick(&mut rng, &PAYMENTS).1;
     let reference = format!("{}-{:07}", created[..10].replace('-', ""), number + 1);
-    tables[0].push([
-        key(number),
-        text(&reference),
-        folded(&reference),
-        text(&buyer.email),
-        folded(&buyer.email),
-        Value::Int(state),
-        Value::money(total),
-        text(payment),
-        folded(payment),
-        text(currency),
-        text(buyer.first_name),
-        folded(buyer.first_name),
-        text(buyer.last_name),
-        folded(buyer.last_name),
-        moment(&created),
-        Value::money(subtotal),
-        Value::money(tax),
-        Value::money(shipping),
-        Value::money(discount),
-        Value::money(by_hand + given),
-        text(format!("T{:012}", rng.u64(..1_000_000_000_000))),
-        text(if state == CANCELLED { "void" } else { "settled" }),
-        Value::Decimal { units: rate, places: 8 },
-        text(buyer.language),
-        flag(true),
-        Value::Int(pieces),
-        moment(&created),
-        text(buyer.first_name),
-        text(buyer.last_name),
-        text(home.company),
-        text(home.phone),
-        text(home.address),
-        text(buyer.city),
-        text(home.zip),
-        zone.map_or(Value::Null, |(zone, _)| Value::Int(*zone)),
-        text(zone.map_or("", |(_, name)| name)),
-        country.map_or(Value::Null, |country| Value::Int(country.key)),
-        text(country.map_or("", |country| &country.name)),
-        text(method.0),
-        text(method.1),
-        text("parcel"),
-        text(fulfilled),
-        Value::money(given),
-    ]);
-    for row in items {
-        tables[1].push(row);
-    }
+    push!(
+        tables[0],
+        ("shop_order_id", key(number)),
+        ("order_id", text(&reference)),
+        ("order_id_fold", folded(&reference)),
+        ("user_email", text(&buyer.email)),
+        ("user_email_fold", folded(&buyer.email)),
+        ("order_state_id", Value::Int(state)),
+        ("order_total", Value::money(total)),
+        ("orderpayment_type", text(payment)),
+        ("orderpayment_type_fold", folded(payment)),
+        ("currency_code", text(currency)),
+        ("billing_first_name", text(buyer.first_name)),
+        ("billing_first_name_fold", folded(buyer.first_name)),
+        ("billing_last_name", text(buyer.last_name)),
+        ("billing_last_name_fold", folded(buyer.last_name)),
+        ("created_on", moment(&created)),
+        ("order_subtotal", Value::money(subtotal)),
+        ("order_tax", Value::money(tax)),
+        ("order_shipping", Value::money(shipping)),
+        ("order_discount", Value::money(discount)),
+        ("order_refund", Value::money(by_hand + given)),
+        ("transaction_id", text(format!("T{:012}", rng.u64(..1_000_000_000_000)))),
+        ("transaction_status", text(if state == CANCELLED { "void" } else { "settled" })),
+        ("currency_value", Value::Decimal { units: rate, places: 8 }),
+        ("customer_language", text(buyer.language)),
+        ("is_shippable", flag(true)),
+        ("item_quantity", Value::Int(pieces)),
+        ("modified_on", moment(&created)),
+        ("shipping_first_name", text(buyer.first_name)),
+        ("shipping_last_name", text(buyer.last_name)),
+        ("shipping_company", text(home.company)),
+        ("shipping_phone_1", text(home.phone)),
+        ("shipping_address_1", text(home.address)),
+        ("shipping_city", text(buyer.city)),
+        ("shipping_zip", text(home.zip)),
+        ("shipping_zone_id", zone.map_or(Value::Null, |(zone, _)| Value::Int(*zone))),
+        ("shipping_zone_name", text(zone.map_or("", |(_, name)| name))),
+        ("shipping_country_id", country.map_or(Value::Null, |country| Value::Int(country.key))),
+        ("shipping_country_name", text(country.map_or("", |country| &country.name))),
+        ("ordershipping_name", text(method.0)),
+        ("ordershipping_code", text(method.1)),
+        ("ordershipping_type", text("parcel")),
+        ("fulfilment_state", text(fulfilled)),
+        ("refunded", Value::money(given)),
+    );
     for parcel in parcels {
         let sent = days_ago(world.today, parcel.age, &mut chance(9, parcel.number));
         let code = format!("PP{:010}", parcel.number + 1);
@@ -289,31 +190,33 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         });
         let items = items.collect::<Vec<_>>().join(",");
         let status = |status| if parcel.is_last { Value::Int(status) } else { Value::Null };
-        tables[3].push([
-            key(number),
-            text(&code),
-            text("Parcel Post"),
-            text(format!("https://track.example.com/{code}")),
-            Value::Json(format!("[{items}]")),
-            status(CONFIRMED),
-            status(SHIPPED),
-            moment(&sent),
-            moment(&sent),
-        ]);
+        push!(
+            tables[3],
+            ("order_key", key(number)),
+            ("tracking_id", text(&code)),
+            ("carrier", text("Parcel Post")),
+            ("tracking_url", text(format!("https://track.example.com/{code}"))),
+            ("items", Value::Json(format!("[{items}]"))),
+            ("status_before", status(CONFIRMED)),
+            ("status_after", status(SHIPPED)),
+            ("created_on", moment(&sent)),
+            ("modified_on", moment(&sent)),
+        );
     }
     let moved = (state != NEW).then_some(state);
     for state in [NEW].into_iter().chain(moved) {
         let comment = comment_on(state);
-        tables[2].push([
-            key(number),
-            Value::Int(state),
-            text(comment),
-            folded(comment),
-            moment(&created),
-        ]);
+        push!(
+            tables[2],
+            ("order_key", key(number)),
+            ("order_state_id", Value::Int(state)),
+            ("comment", text(comment)),
+            ("comment_fold", folded(comment)),
+            ("created_on", moment(&created)),
+        );
     }
-    for row in refund.iter().flat_map(|refund| refund.rows(world.today, age)) {
-        tables[4].push(row);
+    if let Some(refund) = refund {
+        refund.add_to(&mut tables[4], world.today, age);
     }
 }
 
@@ -325,6 +228,25 @@ fn sold(product: &Product, item: u64) -> (String, String, String) {
     let Variant { sku, options } = variant(product, chance(10, item).u64(..VARIANTS));
     let [size, colour] = options.map(|(_, value)| value);
     (sku, format!("{}, {size}, {colour}", product.name), as_object(&options))
+}
+
+/// A line of an order.
+struct Line {
+    /// The number of the item, and that of its product.
+    item: u64,
+    bought: u64,
+    product: Product,
+    quantity: i64,
+    price: i64,
+    /// What all pieces cost, without the tax.
+    amount: i64,
+    tax: i64,
+}
+
+impl Line {
+    fn with_tax(&self) -> i64 {
+        self.amount + self.tax
+    }
 }
 
 /// A parcel of an order.
@@ -341,14 +263,14 @@ struct Parcel {
 
 /// The parcels of an order in this status. One order in eight with several lines has two parcels, and
 /// of every other one that waits, the first line has been sent already.
-fn parcels(number: u64, state: i64, age: u64, lines: &[(u64, i64)]) -> Vec<Parcel> {
+fn parcels(number: u64, state: i64, age: u64, lines: &[Line]) -> Vec<Parcel> {
     let every = if state == CONFIRMED { 2 } else { 8 };
     let is_split = lines.len() > 1 && chance(7, number).u8(..every) == 0;
-    let parcel = |nth: u64, lines: &[(u64, i64)], is_last| Parcel {
+    let parcel = |nth: u64, lines: &[Line], is_last| Parcel {
         number: 2 * number + nth,
         age: age.saturating_sub(1 + nth),
         is_last,
-        lines: lines.to_vec(),
+        lines: lines.iter().map(|line| (line.item, line.quantity)).collect(),
     };
     match (state, is_split) {
         (SHIPPED | DELIVERED, true) => {

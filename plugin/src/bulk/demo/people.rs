@@ -3,38 +3,16 @@
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::make::{chance, folded, key, keyed_rows_of, pick, text};
+use super::make::{chance, pick};
 use super::world::{DemoStep, World};
+use crate::bulk::rows::{folded, key, keyed_rows_of, push, text};
 
 pub(super) static CUSTOMERS: DemoStep = DemoStep {
     name: "customers",
     count: "SELECT count(*), coalesce(max(shop_address_id), 0) FROM shop_addresses",
     wanted: |world| world.customers,
     make,
-    tables: || {
-        vec![keyed_rows_of(
-            "shop_addresses",
-            &[
-                "shop_address_id",
-                "first_name",
-                "first_name_fold",
-                "last_name",
-                "last_name_fold",
-                "email",
-                "email_fold",
-                "city",
-                "city_fold",
-                "phone_1",
-                "phone_1_fold",
-                "company",
-                "company_fold",
-                "address_1",
-                "zip",
-                "zone_id",
-                "country_id",
-            ],
-        )]
-    },
+    tables: || vec![keyed_rows_of("shop_addresses", &["shop_address_id"])],
     last: |_| None,
 };
 
@@ -139,23 +117,24 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let Home { phone, company, address, zip } = home(number, &person);
     let country = world.setup.countries.get(person.country);
     let zone = country.and_then(|country| country.zone.as_ref());
-    tables[0].push([
-        key(number),
-        text(person.first_name),
-        folded(person.first_name),
-        text(person.last_name),
-        folded(person.last_name),
-        text(&person.email),
-        folded(&person.email),
-        text(person.city),
-        folded(person.city),
-        text(&phone),
-        folded(&phone),
-        text(&company),
-        folded(&company),
-        text(address),
-        text(zip),
-        zone.map_or(Value::Null, |(zone, _)| Value::Int(*zone)),
-        country.map_or(Value::Null, |country| Value::Int(country.key)),
-    ]);
+    push!(
+        tables[0],
+        ("shop_address_id", key(number)),
+        ("first_name", text(person.first_name)),
+        ("first_name_fold", folded(person.first_name)),
+        ("last_name", text(person.last_name)),
+        ("last_name_fold", folded(person.last_name)),
+        ("email", text(&person.email)),
+        ("email_fold", folded(&person.email)),
+        ("city", text(person.city)),
+        ("city_fold", folded(person.city)),
+        ("phone_1", text(&phone)),
+        ("phone_1_fold", folded(&phone)),
+        ("company", text(&company)),
+        ("company_fold", folded(&company)),
+        ("address_1", text(address)),
+        ("zip", text(zip)),
+        ("zone_id", zone.map_or(Value::Null, |(zone, _)| Value::Int(*zone))),
+        ("country_id", country.map_or(Value::Null, |country| Value::Int(country.key))),
+    );
 }

@@ -6,7 +6,8 @@ use time::Date;
 use crate::model::value::Value;
 use crate::sql::RowsOf;
 
-use super::make::{chance, days_ago, flag, key, keyed_rows_of, moment, text};
+use super::make::{chance, days_ago, moment};
+use crate::bulk::rows::{flag, key, keyed_rows_of, push, text};
 
 /// One order of so many has a refund.
 const EVERY: u64 = 40;
@@ -34,23 +35,7 @@ pub(super) fn is_one(order: u64) -> bool {
 
 /// The table of refunds.
 pub(super) fn table() -> RowsOf {
-    keyed_rows_of(
-        "shop_orderrefunds",
-        &[
-            "shop_orderrefund_id",
-            "order_key",
-            "amount",
-            "tax_amount",
-            "shipping_amount",
-            "currency_code",
-            "reason",
-            "reverses",
-            "reversed",
-            "is_reversal",
-            "items",
-            "created_on",
-        ],
-    )
+    keyed_rows_of("shop_orderrefunds", &["shop_orderrefund_id"])
 }
 
 impl Refund {
@@ -59,11 +44,11 @@ impl Refund {
         if self.is_undone() { 0 } else { self.amount }
     }
 
-    /// Its row, and that of the refund that undoes it.
-    pub(super) fn rows(&self, today: Date, age: u64) -> Vec<[Value; 12]> {
+    /// Adds its row, and that of the refund that undoes it.
+    pub(super) fn add_to(&self, rows: &mut RowsOf, today: Date, age: u64) {
         let made = days_ago(today, age.saturating_sub(3), &mut chance(11, self.order));
         let number = self.order / EVERY * 2;
-        let row = |number: u64, sign: i64, reason: &str| {
+        let mut add = |number: u64, sign: i64, reason: &str| {
             let (item, quantity) = self.line;
             let [amount, tax] = [self.amount, self.tax].map(|amount| sign * amount);
             let line = format!(
@@ -72,23 +57,26 @@ impl Refund {
                 item + 1,
                 sign * quantity
             );
-            [
-                key(number),
-                key(self.order),
-                Value::money(amount),
-                Value::money(tax),
-                Value::money(0),
-                text(self.currency),
-                text(reason),
-                if sign < 0 { key(number - 1) } else { Value::Null },
-                flag(sign > 0 && self.is_undone()),
-                flag(sign < 0),
-                Value::Json(line),
-                moment(&made),
-            ]
+            push!(
+                rows,
+                ("shop_orderrefund_id", key(number)),
+                ("order_key", key(self.order)),
+                ("amount", Value::money(amount)),
+                ("tax_amount", Value::money(tax)),
+                ("shipping_amount", Value::money(0)),
+                ("currency_code", text(self.currency)),
+                ("reason", text(reason)),
+                ("reverses", if sign < 0 { key(number - 1) } else { Value::Null }),
+                ("reversed", flag(sign > 0 && self.is_undone())),
+                ("is_reversal", flag(sign < 0)),
+                ("items", Value::Json(line)),
+                ("created_on", moment(&made)),
+            );
         };
-        let undoes = self.is_undone().then(|| row(number + 1, -1, "Recorded twice"));
-        std::iter::once(row(number, 1, "Damaged in transit")).chain(undoes).collect()
+        add(number, 1, "Damaged in transit");
+        if self.is_undone() {
+            add(number + 1, -1, "Recorded twice");
+        }
     }
 
     fn is_undone(&self) -> bool {

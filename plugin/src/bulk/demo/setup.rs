@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::make::{cents, chance, flag, folded, key, keyed_rows_of, moment, pick, rows_of, text};
+use super::make::{cents, chance, moment, pick};
 use super::people;
 use super::world::{Country, Setup, not_empty};
+use crate::bulk::rows::{flag, folded, key, keyed_rows_of, push, rows_of, text, write};
 use crate::error::Error;
 use crate::model::value::Value;
-use crate::sql::{self, RowsOf, Statement};
+use crate::sql::{RowsOf, Statement};
 use crate::store::{Store, Transaction};
 
 /// How many manufacturers have products. There is one more, so that one can be deleted; and so there is
@@ -109,21 +110,6 @@ pub(super) async fn install(store: &Store) -> Result<Setup, Error> {
     Ok(Setup { countries })
 }
 
-/// Writes rows.
-pub(super) async fn write(rows: RowsOf, transaction: &mut Transaction) -> Result<(), Error> {
-    let RowsOf { table, columns, keyed, values } = rows;
-    let dialect = transaction.dialect();
-    let statements = if keyed {
-        sql::insert_keyed(table, columns, values, dialect)
-    } else {
-        sql::insert_many(table, columns, values, usize::MAX, dialect)
-    };
-    for statement in statements {
-        transaction.execute(statement).await?;
-    }
-    Ok(())
-}
-
 async fn countries(transaction: &mut Transaction) -> Result<HashMap<String, Country>, Error> {
     let statement = Statement::fixed(
         "SELECT c.country_isocode_2 || '|' || c.shop_country_id || '|' || c.country_name || '|' || \
@@ -157,49 +143,27 @@ async fn currencies(transaction: &mut Transaction) -> Result<(), Error> {
 }
 
 fn manufacturers() -> RowsOf {
-    let mut rows = keyed_rows_of(
-        "shop_manufacturers",
-        &[
-            "shop_manufacturer_id",
-            "manufacturer_name",
-            "manufacturer_name_fold",
-            "enabled",
-            "ordering",
-            "manufacturer_desc",
-        ],
-    );
+    let mut rows = keyed_rows_of("shop_manufacturers", &["shop_manufacturer_id"]);
     for number in 0..=MANUFACTURERS {
         let place = usize::try_from(number).unwrap_or_default();
         let (first, second) = (FIRST[place % 12], SECOND[(place + place / 12) % 8]);
         let name = format!("{first} {second}");
-        rows.push([
-            key(number),
-            text(&name),
-            folded(&name),
+        push!(
+            rows,
+            ("shop_manufacturer_id", key(number)),
+            ("manufacturer_name", text(&name)),
+            ("manufacturer_name_fold", folded(&name)),
             // One brand in twelve is disabled.
-            flag(number % 12 != 7),
-            key(number),
-            text(format!("{second} from {first}, made to be repaired.")),
-        ]);
+            ("enabled", flag(number % 12 != 7)),
+            ("ordering", key(number)),
+            ("manufacturer_desc", text(format!("{second} from {first}, made to be repaired."))),
+        );
     }
     rows
 }
 
 fn categories() -> RowsOf {
-    let mut rows = keyed_rows_of(
-        "shop_categories",
-        &[
-            "id",
-            "title",
-            "title_fold",
-            "alias",
-            "alias_fold",
-            "parent_id",
-            "level",
-            "path",
-            "description",
-        ],
-    );
+    let mut rows = keyed_rows_of("shop_categories", &["id"]);
     let mut placed: Vec<(i64, String)> = Vec::new();
     for ((title, parent), number) in CATEGORIES.into_iter().chain([EMPTY_CATEGORY]).zip(0..) {
         let alias = slug::slugify(title);
@@ -208,85 +172,81 @@ fn categories() -> RowsOf {
             Some((level, path)) => (level + 1, format!("{path}/{alias}")),
             None => (1, alias.clone()),
         };
-        rows.push([
-            key(number),
-            text(title),
-            folded(title),
-            text(&alias),
-            folded(&alias),
-            Value::Int(parent),
-            Value::Int(level),
-            text(&path),
-            text(format!("Everything for {}.", title.to_lowercase())),
-        ]);
+        push!(
+            rows,
+            ("id", key(number)),
+            ("title", text(title)),
+            ("title_fold", folded(title)),
+            ("alias", text(&alias)),
+            ("alias_fold", folded(&alias)),
+            ("parent_id", Value::Int(parent)),
+            ("level", Value::Int(level)),
+            ("path", text(&path)),
+            ("description", text(format!("Everything for {}.", title.to_lowercase()))),
+        );
         placed.push((level, path));
     }
     rows
 }
 
 fn methods() -> RowsOf {
-    let mut rows = rows_of(
-        "shop_methods",
-        &["method_kind", "name", "name_fold", "element", "enabled", "ordering", "params"],
-    );
+    let mut rows = rows_of("shop_methods");
     let shipping = SHIPPING.iter().map(|method| (1, method));
     let payment = PAYMENTS.iter().map(|method| (2, method));
     for ((kind, (name, element)), number) in shipping.chain(payment).zip(0..) {
         let element = text(*element);
         let params = Value::Json("{\"note\":\"\",\"min_total\":\"0.00\"}".to_owned());
         let (plain, fold) = (text(*name), folded(name));
-        rows.push([Value::Int(kind), plain, fold, element, flag(true), key(number), params]);
+        push!(
+            rows,
+            ("method_kind", Value::Int(kind)),
+            ("name", plain),
+            ("name_fold", fold),
+            ("element", element),
+            ("enabled", flag(true)),
+            ("ordering", key(number)),
+            ("params", params),
+        );
     }
     rows
 }
 
 fn taxes() -> [RowsOf; 2] {
-    let mut profiles = keyed_rows_of(
-        "shop_taxprofiles",
-        &["shop_taxprofile_id", "taxprofile_name", "taxprofile_name_fold"],
-    );
-    let mut rates = rows_of(
-        "shop_taxrates",
-        &["taxrate_name", "taxrate_name_fold", "tax_percent", "geozone_id"],
-    );
+    let mut profiles = keyed_rows_of("shop_taxprofiles", &["shop_taxprofile_id"]);
+    let mut rates = rows_of("shop_taxrates");
     for (name, number) in ["Standard goods", "Books and food", "Gift cards"].into_iter().zip(0..) {
-        profiles.push([key(number), text(name), folded(name)]);
+        push!(
+            profiles,
+            ("shop_taxprofile_id", key(number)),
+            ("taxprofile_name", text(name)),
+            ("taxprofile_name_fold", folded(name)),
+        );
     }
     for (name, percent, zone) in
         [("Standard rate", 19_000, 1), ("Reduced rate", 7_000, 1), ("Export", 0, 2)]
     {
         let percent = Value::Decimal { units: percent, places: 3 };
-        rates.push([text(name), folded(name), percent, Value::Int(zone)]);
+        push!(
+            rates,
+            ("taxrate_name", text(name)),
+            ("taxrate_name_fold", folded(name)),
+            ("tax_percent", percent),
+            ("geozone_id", Value::Int(zone)),
+        );
     }
     [profiles, rates]
 }
 
 /// A status beside those that every store has.
 fn status() -> RowsOf {
-    let mut rows = rows_of("shop_orderstatuses", &["orderstatus_name", "orderstatus_name_fold"]);
+    let mut rows = rows_of("shop_orderstatuses");
     let name = "Ready for pick-up";
-    rows.push([text(name), folded(name)]);
+    push!(rows, ("orderstatus_name", text(name)), ("orderstatus_name_fold", folded(name)),);
     rows
 }
 
 fn coupons() -> RowsOf {
-    let mut rows = rows_of(
-        "shop_coupons",
-        &[
-            "coupon_name",
-            "coupon_name_fold",
-            "coupon_code",
-            "coupon_code_fold",
-            "enabled",
-            "value",
-            "value_type",
-            "valid_from",
-            "valid_to",
-            "free_shipping",
-            "max_uses",
-            "min_subtotal",
-        ],
-    );
+    let mut rows = rows_of("shop_coupons");
     for (name, code, value, kind, year) in [
         ("Welcome", "WELCOME10", 1_000, "percentage_cart", 0),
         ("Spring", "SPRING", 500, "fixed_cart", 2025),
@@ -307,20 +267,21 @@ fn coupons() -> RowsOf {
                 (moment(format!("{year}-01-01T00:00:00")), moment(format!("{year}-12-31T23:59:59")))
             }
         };
-        rows.push([
-            text(name),
-            folded(name),
-            text(code),
-            folded(code),
-            flag(code != "STAFF"),
-            Value::money(cents(value)),
-            text(kind),
-            from,
-            to,
-            flag(code == "SHIPFREE"),
-            Value::Int(if year == 0 { 0 } else { 500 }),
-            Value::money(cents(if code == "SHIPFREE" { 4_000 } else { 0 })),
-        ]);
+        push!(
+            rows,
+            ("coupon_name", text(name)),
+            ("coupon_name_fold", folded(name)),
+            ("coupon_code", text(code)),
+            ("coupon_code_fold", folded(code)),
+            ("enabled", flag(code != "STAFF")),
+            ("value", Value::money(cents(value))),
+            ("value_type", text(kind)),
+            ("valid_from", from),
+            ("valid_to", to),
+            ("free_shipping", flag(code == "SHIPFREE")),
+            ("max_uses", Value::Int(if year == 0 { 0 } else { 500 })),
+            ("min_subtotal", Value::money(cents(if code == "SHIPFREE" { 4_000 } else { 0 }))),
+        );
     }
     rows
 }
@@ -328,21 +289,7 @@ fn coupons() -> RowsOf {
 const VOUCHERS: u64 = 40;
 
 fn vouchers() -> RowsOf {
-    let mut rows = keyed_rows_of(
-        "shop_vouchers",
-        &[
-            "shop_voucher_id",
-            "voucher_code",
-            "voucher_code_fold",
-            "email_to",
-            "email_to_fold",
-            "voucher_value",
-            "enabled",
-            "created_on",
-            "subject",
-            "valid_to",
-        ],
-    );
+    let mut rows = keyed_rows_of("shop_vouchers", &["shop_voucher_id"]);
     for number in 0..VOUCHERS {
         let mut rng = chance(1, number);
         let letters = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -351,18 +298,19 @@ fn vouchers() -> RowsOf {
             0 => "admin@example.com".to_owned(),
             _ => people::email(number),
         };
-        rows.push([
-            key(number),
-            text(&code),
-            folded(&code),
-            text(&email),
-            folded(&email),
-            Value::money(voucher_value(number)),
-            flag(number % 13 != 12),
-            moment(format!("2026-0{}-15T10:00:00", 1 + number % 6)),
-            text("A gift for you"),
-            if number % 3 == 0 { moment("2027-12-31T23:59:59") } else { Value::Null },
-        ]);
+        push!(
+            rows,
+            ("shop_voucher_id", key(number)),
+            ("voucher_code", text(&code)),
+            ("voucher_code_fold", folded(&code)),
+            ("email_to", text(&email)),
+            ("email_to_fold", folded(&email)),
+            ("voucher_value", Value::money(voucher_value(number))),
+            ("enabled", flag(number % 13 != 12)),
+            ("created_on", moment(format!("2026-0{}-15T10:00:00", 1 + number % 6))),
+            ("subject", text("A gift for you")),
+            ("valid_to", if number % 3 == 0 { moment("2027-12-31T23:59:59") } else { Value::Null }),
+        );
     }
     rows
 }
@@ -373,32 +321,21 @@ fn voucher_value(number: u64) -> i64 {
 
 /// Every other voucher has been used in part.
 fn ledger() -> RowsOf {
-    let mut rows = rows_of(
-        "shop_voucher_ledger",
-        &[
-            "voucher_id",
-            "adjustment_type",
-            "amount",
-            "balance_before",
-            "balance_after",
-            "reason",
-            "user_id",
-            "created_on",
-        ],
-    );
+    let mut rows = rows_of("shop_voucher_ledger");
     for number in (0..VOUCHERS).step_by(2) {
         let before = voucher_value(number);
         let amount = -before / 4;
-        rows.push([
-            key(number),
-            text("debit"),
-            Value::money(amount),
-            Value::money(before),
-            Value::money(before + amount),
-            text("Used in the shop"),
-            Value::Int(0),
-            moment("2026-07-01T12:00:00"),
-        ]);
+        push!(
+            rows,
+            ("voucher_id", key(number)),
+            ("adjustment_type", text("debit")),
+            ("amount", Value::money(amount)),
+            ("balance_before", Value::money(before)),
+            ("balance_after", Value::money(before + amount)),
+            ("reason", text("Used in the shop")),
+            ("user_id", Value::Int(0)),
+            ("created_on", moment("2026-07-01T12:00:00")),
+        );
     }
     rows
 }

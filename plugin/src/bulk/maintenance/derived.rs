@@ -34,8 +34,8 @@ pub(super) async fn compare(
         differs = true;
         let (stored, counted) = (stored.int("stored")?, counted.int("counted")?);
         let key = identified(names.clone(), identity);
-        let column = comparison.column;
-        found.extend([Difference::new(comparison.table, key, column, stored, counted)]);
+        let [table, column] = [comparison.table, comparison.column].map(str::to_owned);
+        found.extend([Difference { table, key, column, stored, counted }]);
         let Some(run) = run else { continue };
         chunk.push(repair(comparison, identity)?);
         if chunk.len() == CHUNK {

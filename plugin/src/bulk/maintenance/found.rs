@@ -21,19 +21,6 @@ pub struct Difference {
     pub counted: i64,
 }
 
-impl Difference {
-    /// A difference in one column of one row. `key` is the text of a JSON object of columns and values.
-    pub(super) fn new(
-        table: impl Into<String>,
-        key: impl Into<String>,
-        column: impl Into<String>,
-        stored: i64,
-        counted: i64,
-    ) -> Self {
-        Self { table: table.into(), key: key.into(), column: column.into(), stored, counted }
-    }
-}
-
 /// Differences, of which only the first are in memory.
 #[derive(Default)]
 pub(super) struct Found {
@@ -61,8 +48,9 @@ impl Found {
         let Self { mut first, count } = self;
         if count > first.len() {
             let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
-            let (kept, counted) = (number(first.len()), number(count));
-            first.push(Difference::new("...", "{}", "listed", kept, counted));
+            let [table, key, column] = ["...", "{}", "listed"].map(str::to_owned);
+            let (stored, counted) = (number(first.len()), number(count));
+            first.push(Difference { table, key, column, stored, counted });
         }
         first
     }

@@ -83,7 +83,8 @@ impl Row {
         let key = identified(names.iter().copied(), &self.identity);
         let sums = of.sums.iter().zip(&self.sums).filter(|(_, [kept, counted])| kept != counted);
         let difference = |(sum, [kept, counted]): (&Sum, &[i64; 2])| {
-            Difference::new(of.table, &*key, sum.column, *kept, *counted)
+            let [table, column] = [of.table, sum.column].map(str::to_owned);
+            Difference { table, key: key.clone(), column, stored: *kept, counted: *counted }
         };
         sums.map(difference).collect()
     }

@@ -5,10 +5,9 @@ mod adjust;
 mod record;
 mod stock;
 
-use host_interface::Method;
-
 use crate::resources::products;
-use crate::service::hooks::{Answer, Service, Special};
+use crate::resources::route::post;
+use crate::service::hooks::{Answer, Service};
 
 pub(super) use stock::{Adjustment, Refusal, Sale, Stock, Whose, refuse_unnamed};
 
@@ -20,26 +19,20 @@ pub(super) const SERVICE: Service = Service {
         Box::pin(products::next_quantity(before, after, write))
     }),
     special: &[
-        Special {
-            method: Method::Post,
-            path: "inventory/{id:digits}/adjust",
-            name: "adjust",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&adjust::ADJUSTMENT),
-            answer: Answer::One(&record::INVENTORY),
-            run: |call| Box::pin(adjust::one(call)),
-        },
-        Special {
-            method: Method::Post,
-            path: "inventory/adjust",
-            name: "adjust_all",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&adjust::ADJUSTMENTS),
-            answer: Answer::All(&record::INVENTORY),
-            run: |call| Box::pin(adjust::all(call)),
-        },
+        post(
+            "inventory/{id:digits}/adjust",
+            "adjust",
+            &adjust::ADJUSTMENT,
+            Answer::One(&record::INVENTORY),
+            |call| Box::pin(adjust::one(call)),
+        ),
+        post(
+            "inventory/adjust",
+            "adjust_all",
+            &adjust::ADJUSTMENTS,
+            Answer::All(&record::INVENTORY),
+            |call| Box::pin(adjust::all(call)),
+        ),
     ],
     ..Service::of(&record::INVENTORY)
 };

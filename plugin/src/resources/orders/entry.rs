@@ -28,12 +28,7 @@ pub(crate) static ORDERHISTORIES: Resource = Resource {
     joins: &[ORDER],
     crud: false,
     readable: true,
-    nested: &[Nested {
-        parent: "orders",
-        segment: "history",
-        by: ORDER_KEY.field.name,
-        filters: &[],
-    }],
+    nested: &[below_order("history")],
     shown: Presentation {
         label: &["created_on"],
         columns: &["created_on", "order_state_id", "comment", "notify_customer"],
@@ -55,6 +50,11 @@ pub(super) const ORDER_KEY: Handle<i64> =
 /// The join of the order's row.
 pub(super) const ORDER: Join =
     Join { alias: "o", table: "shop_orders", key: "shop_order_id", by: ORDER_KEY.field.name };
+
+/// The list of the parts of an order at this segment below it.
+pub(super) const fn below_order(segment: &'static str) -> Nested {
+    Nested { parent: "orders", segment, by: ORDER_KEY.field.name, filters: &[] }
+}
 
 /// The action that permits all that a warehouse does, and nothing else.
 pub const FULFIL: &str = "store.fulfil";

@@ -1,8 +1,6 @@
 //! Order fulfilments: orders as a warehouse sees them. They show what is to be sent and where, and what has
 //! been sent, but neither prices nor payment. The list of the open ones is the pick list.
 
-use host_interface::Method;
-
 use super::entry::{FULFIL, ORDER_VERSION, ORDERHISTORIES, STATUS};
 use super::history::{self, STATUS_CHANGE};
 use super::items::FULFILMENT_ITEMS;
@@ -23,8 +21,9 @@ use crate::model::resource::{
     Order, Permissions, Resource, Storage, date_from, date_to, filter, index,
 };
 use crate::model::value::Value;
+use crate::resources::route::post;
 use crate::service::call::Shop;
-use crate::service::hooks::{Answer, Service, Special};
+use crate::service::hooks::{Answer, Service};
 use crate::sql::{Rows, row};
 
 pub(crate) static ORDERFULFILMENTS: Resource = Resource {
@@ -120,26 +119,20 @@ pub(crate) static ORDERFULFILMENTS: Resource = Resource {
 pub(crate) const SERVICE: Service = Service {
     narrow: Some(|shop, filters| Box::pin(open_ones(shop, filters))),
     special: &[
-        Special {
-            method: Method::Post,
-            path: "orders/{id:digits}/status",
-            name: "status",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&STATUS_CHANGE),
-            answer: Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
-            run: |call| Box::pin(history::change_status(call)),
-        },
-        Special {
-            method: Method::Post,
-            path: "orders/{id:digits}/tracking",
-            name: "tracking",
-            action: Some("store.edit"),
-            asset: None,
-            body: Some(&TRACKING),
-            answer: Answer::Part(&SHIPMENTS, ORDER_VERSION),
-            run: |call| Box::pin(ship::track(call)),
-        },
+        post(
+            "orders/{id:digits}/status",
+            "status",
+            &STATUS_CHANGE,
+            Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
+            |call| Box::pin(history::change_status(call)),
+        ),
+        post(
+            "orders/{id:digits}/tracking",
+            "tracking",
+            &TRACKING,
+            Answer::Part(&SHIPMENTS, ORDER_VERSION),
+            |call| Box::pin(ship::track(call)),
+        ),
     ],
     ..Service::of(&ORDERFULFILMENTS)
 };

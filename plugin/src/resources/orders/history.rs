@@ -1,6 +1,6 @@
 //! New entries in the history of an order, which give the order their status.
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 
 use super::entry::{
     COMMENT, CREATED_ON, Entry, NOTIFY_CUSTOMER, ORDER_VERSION, ORDERHISTORIES, STATUS,
@@ -15,6 +15,7 @@ use crate::model::record::Record;
 use crate::model::resource::Resource;
 use crate::model::value::Value;
 use crate::resources::orderstatuses::ORDERSTATUSES;
+use crate::resources::route::post;
 use crate::service::call::Call;
 use crate::service::hooks::{Answer, Service, Special};
 use crate::service::write::Write;
@@ -33,14 +34,14 @@ pub(super) static STATUS_CHANGE: Resource = Resource {
 
 pub(crate) const SERVICE: Service = Service {
     special: &[Special {
-        method: Method::Post,
-        path: "orders/{id:digits}/history",
-        name: "create",
-        action: Some("store.edit"),
         asset: Some("orders"),
-        body: Some(&ORDERHISTORIES),
-        answer: Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
-        run: |call| Box::pin(create(call)),
+        ..post(
+            "orders/{id:digits}/history",
+            "create",
+            &ORDERHISTORIES,
+            Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
+            |call| Box::pin(create(call)),
+        )
     }],
     ..Service::of(&ORDERHISTORIES)
 };

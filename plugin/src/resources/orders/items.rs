@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use time::PrimitiveDateTime;
 
-use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE};
+use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE, below_order};
 use crate::error::{Error, FaultKind};
 use crate::model::field::{
     Field, Handle, Money, Units, created_on, flag, identifier, int, json, money, quantity, text,
@@ -14,7 +14,7 @@ use crate::model::options;
 use crate::model::personal::Personal;
 use crate::model::presentation::Presentation;
 use crate::model::record::Record;
-use crate::model::resource::{Nested, Permissions, Resource};
+use crate::model::resource::{Permissions, Resource};
 use crate::model::value::{MAX_AMOUNT, Value, decimal_text};
 use crate::resources::inventory::{Adjustment, Refusal, Sale, Stock, Whose, refuse_unnamed};
 use crate::resources::products::{self, PRODUCTS, VARIANTS};
@@ -54,12 +54,7 @@ pub(crate) static ORDERITEMS: Resource = Resource {
     joins: &[ORDER],
     crud: false,
     readable: true,
-    nested: &[Nested {
-        parent: "orders",
-        segment: "items",
-        by: ORDER_KEY.field.name,
-        filters: &[],
-    }],
+    nested: &[below_order("items")],
     shown: Presentation {
         label: &["orderitem_name"],
         columns: &[
@@ -95,12 +90,7 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
     meta: &[SHIPPED.field.name],
     shows_key: false,
     crud: false,
-    nested: &[Nested {
-        parent: "orders",
-        segment: "items",
-        by: ORDER_KEY.field.name,
-        filters: &[],
-    }],
+    nested: &[below_order("items")],
     permissions: Permissions::Of("orders"),
     or_action: Some(FULFIL),
     ..Resource::CRUD

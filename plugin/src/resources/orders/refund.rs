@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 
 use super::amounts::{REFUND, REFUNDED, SHIPPING_REFUNDED, SHIPPING_TAX_REFUNDED};
 use super::entry::{
     self, Entry, NOTIFY_CUSTOMER, ORDER, ORDER_KEY, ORDER_REFERENCE, ORDER_VERSION, STATUS,
-    check_status,
+    below_order, check_status,
 };
 use super::history::enter;
 use super::items::{
@@ -32,9 +32,10 @@ use crate::model::personal::Personal;
 use crate::model::presentation::{Group, Presentation};
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
-use crate::model::resource::{Children, Nested, Permissions, Resource};
+use crate::model::resource::{Children, Permissions, Resource};
 use crate::model::value::Value;
 use crate::resources::inventory::{Adjustment, Refusal, Stock, Whose};
+use crate::resources::route::post;
 use crate::resources::stockmovements::reason;
 use crate::service::call::{Call, missing};
 use crate::service::hooks::{Answer, Service, Special};
@@ -70,12 +71,7 @@ pub(crate) static ORDERREFUNDS: Resource = Resource {
     crud: false,
     readable: true,
     listed_at: Some("orderrefunds"),
-    nested: &[Nested {
-        parent: "orders",
-        segment: "refunds",
-        by: ORDER_KEY.field.name,
-        filters: &[],
-    }],
+    nested: &[below_order("refunds")],
     permissions: Permissions::Of("orders"),
     shown: Presentation {
         group: Some(Group::Sales),
@@ -134,24 +130,24 @@ pub const MAKE_REFUNDS: &str = "store.refund";
 pub(crate) const SERVICE: Service = Service {
     special: &[
         Special {
-            method: Method::Post,
-            path: "orders/{id:digits}/refunds",
-            name: "create",
             action: Some(MAKE_REFUNDS),
-            asset: None,
-            body: Some(&NEW_REFUND),
-            answer: Answer::Part(&ORDERREFUNDS, ORDER_VERSION),
-            run: |call| Box::pin(create(call)),
+            ..post(
+                "orders/{id:digits}/refunds",
+                "create",
+                &NEW_REFUND,
+                Answer::Part(&ORDERREFUNDS, ORDER_VERSION),
+                |call| Box::pin(create(call)),
+            )
         },
         Special {
-            method: Method::Post,
-            path: "orders/{id:digits}/refunds/{refund_id:digits}/reverse",
-            name: "reverse",
             action: Some(MAKE_REFUNDS),
-            asset: None,
-            body: Some(&REVERSAL),
-            answer: Answer::Part(&ORDERREFUNDS, ORDER_VERSION),
-            run: |call| Box::pin(reverse(call)),
+            ..post(
+                "orders/{id:digits}/refunds/{refund_id:digits}/reverse",
+                "reverse",
+                &REVERSAL,
+                Answer::Part(&ORDERREFUNDS, ORDER_VERSION),
+                |call| Box::pin(reverse(call)),
+            )
         },
     ],
     ..Service::of(&ORDERREFUNDS)

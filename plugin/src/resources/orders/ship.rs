@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{
@@ -25,8 +25,9 @@ use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::resource::{Children, Resource};
 use crate::model::value::Value;
+use crate::resources::route::post;
 use crate::service::call::Call;
-use crate::service::hooks::{Answer, Service, Special};
+use crate::service::hooks::{Answer, Service};
 use crate::service::write::Write;
 use crate::sql;
 use crate::wire::body::Body;
@@ -75,16 +76,13 @@ pub(super) static TRACKING: Resource = Resource {
 pub(crate) const SERVICE: Service = Service {
     before_update: Some(|before, after, write| Box::pin(correct(before, after, write))),
     after_delete: Some(|deleted, write| Box::pin(reopen(deleted, write))),
-    special: &[Special {
-        method: Method::Post,
-        path: "orders/{id:digits}/shipments",
-        name: "create",
-        action: Some("store.edit"),
-        asset: None,
-        body: Some(&NEW_SHIPMENT),
-        answer: Answer::Part(&SHIPMENTS, ORDER_VERSION),
-        run: |call| Box::pin(create(call)),
-    }],
+    special: &[post(
+        "orders/{id:digits}/shipments",
+        "create",
+        &NEW_SHIPMENT,
+        Answer::Part(&SHIPMENTS, ORDER_VERSION),
+        |call| Box::pin(create(call)),
+    )],
     ..Service::of(&SHIPMENTS)
 };
 
@@ -102,13 +100,8 @@ struct Parcel {
     lines: Vec<Line>,
 }
 
-/// How much of one item is in a parcel.
-struct Line {
-    item: i64,
-    quantity: i64,
-    sku: String,
-    name: String,
-}
+/// The key of an item, and how much of it is in a parcel.
+type Line = (i64, Contained);
 
 /// A line as a shipment stores and shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,7 +141,7 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
         tracking_url: text(&TRACKING_URL)?,
         lines,
     };
-    let shipment = ship(&order, &contents, &parcel, &entry, &mut write).await?;
+    let shipment = ship(&order, &contents, parcel, &entry, &mut write).await?;
     let answer = shown(shipment, order.version() + 1, &mut write).await?;
     write.commit(answer).await
 }
@@ -179,7 +172,7 @@ pub(super) async fn track(call: &Call<'_>) -> Result<Response, Error> {
             let lines = contents.open();
             let parcel = Parcel { tracking_id, lines, ..Parcel::default() };
             let entry = Entry::of(order.need(&STATUS)?);
-            ship(&order, &contents, &parcel, &entry, &mut write).await?
+            ship(&order, &contents, parcel, &entry, &mut write).await?
         }
     };
     let answer = shown(shipment, version, &mut write).await?;
@@ -197,24 +190,25 @@ async fn shown(key: i64, version: i64, write: &mut Write<'_>) -> Result<Response
 async fn ship(
     order: &Record,
     contents: &Contents,
-    parcel: &Parcel,
+    parcel: Parcel,
     entry: &Entry,
     write: &mut Write<'_>,
 ) -> Result<i64, Error> {
     let before = order.need(&STATUS)?;
     let changed = before != entry.status;
     let status = |status| if changed { Value::Int(status) } else { Value::Null };
-    let items = parcel
-        .lines
-        .iter()
-        .map(|line| Shipped { orderitem_id: line.item, quantity: line.quantity });
+    let Parcel { tracking_id, carrier, tracking_url, lines } = parcel;
+    let items = lines.iter().map(|(item, Contained { quantity, .. })| Shipped {
+        orderitem_id: *item,
+        quantity: *quantity,
+    });
     let now = Value::Moment(entry.created_on);
     let (created, touched) = (created_on(), modified_on());
     let values = [
         (&*ORDER_KEY, Value::Int(order.key())),
-        (&*TRACKING_ID, parcel.tracking_id.clone().into_value()),
-        (&*CARRIER, parcel.carrier.clone().into_value()),
-        (&*TRACKING_URL, parcel.tracking_url.clone().into_value()),
+        (&*TRACKING_ID, tracking_id.into_value()),
+        (&*CARRIER, carrier.into_value()),
+        (&*TRACKING_URL, tracking_url.into_value()),
         (&ITEMS, Value::Json(serde_json::to_string(&items.collect::<Vec<_>>())?)),
         (&*STATUS_BEFORE, status(before)),
         (&*STATUS_AFTER, status(entry.status)),
@@ -223,17 +217,12 @@ async fn ship(
         (&touched, now),
     ];
     let key = write.add(&SHIPMENTS, &values).await?;
-    let lines = parcel.lines.iter().map(|line| (line.item, line.quantity));
-    contents.count(lines, write).await?;
-    let state =
-        if contents.is_open_after(&parcel.lines) { State::Partial } else { State::Fulfilled };
+    let shipped = lines.iter().map(|(item, contained)| (*item, contained.quantity));
+    contents.count(shipped, write).await?;
+    let state = if contents.is_open_after(&lines) { State::Partial } else { State::Fulfilled };
     enter(order, entry, &[(&*STATE, state.into_value())], write).await?;
     if entry.notify {
-        let contents = parcel.lines.iter().map(|line| Contained {
-            quantity: line.quantity,
-            sku: line.sku.clone(),
-            name: line.name.clone(),
-        });
+        let contents = lines.into_iter().map(|(_, contained)| contained);
         let occasion = Occasion::Parcel(key, contents.collect());
         notice::queue_mail(order, entry, occasion, write).await?;
     }
@@ -293,7 +282,7 @@ impl Content {
 
     fn line(&self, quantity: i64) -> Line {
         let (sku, name) = (self.sku.clone(), self.name.clone());
-        Line { item: self.item, quantity, sku, name }
+        (self.item, Contained { quantity, sku, name })
     }
 }
 
@@ -373,7 +362,7 @@ impl Contents {
     /// Whether something is open after these lines have been shipped.
     fn is_open_after(&self, lines: &[Line]) -> bool {
         let open: i64 = self.0.iter().map(Content::open).sum();
-        open > lines.iter().map(|line| line.quantity).sum()
+        open > lines.iter().map(|(_, contained)| contained.quantity).sum()
     }
 
     /// Counts these quantities as shipped, negative ones as open again.

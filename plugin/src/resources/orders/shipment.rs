@@ -1,6 +1,6 @@
 //! Shipments: what of an order has left the store, when, and with which carrier.
 
-use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE};
+use super::entry::{FULFIL, ORDER, ORDER_KEY, ORDER_REFERENCE, below_order};
 use super::order::ORDERS;
 use crate::error::Error;
 use crate::model::field::{
@@ -10,7 +10,7 @@ use crate::model::personal::Personal;
 use crate::model::presentation::Presentation;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
-use crate::model::resource::{Nested, Order, PartOf, Permissions, Resource};
+use crate::model::resource::{Order, PartOf, Permissions, Resource};
 use crate::model::value::{Kind, Value};
 use crate::service::write::Write;
 
@@ -34,12 +34,7 @@ pub(crate) static SHIPMENTS: Resource = Resource {
     crud: false,
     readable: true,
     editable: true,
-    nested: &[Nested {
-        parent: "orders",
-        segment: "shipments",
-        by: ORDER_KEY.field.name,
-        filters: &[],
-    }],
+    nested: &[below_order("shipments")],
     part_of: Some(&PartOf { whole: &ORDERS, by: ORDER_KEY }),
     permissions: Permissions::Of("orders"),
     or_action: Some(FULFIL),

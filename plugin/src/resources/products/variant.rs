@@ -1,7 +1,7 @@
 //! The rules of variants beside the master of their product: the first one gets the product's stock, and the last
 //! one gives it back.
 
-use host_interface::{Method, Response};
+use host_interface::Response;
 
 use super::catalogue::{
     DEFAULT, FOLLOWS, HAD_OPTIONS, HAS_OPTIONS, IS_MASTER, MANAGE_STOCK, OPTIONS, OWNER, PRICE,
@@ -14,6 +14,7 @@ use crate::model::parameters::Parameters;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::value::Value;
+use crate::resources::route::post;
 use crate::resources::stockmovements::{Movement, reason, record};
 use crate::service::call::Call;
 use crate::service::hooks::{Answer, Service, Special};
@@ -29,14 +30,14 @@ pub(crate) const SERVICE: Service = Service {
     deletable,
     after_delete: Some(|variant, write| Box::pin(remove(variant, write))),
     special: &[Special {
-        method: Method::Post,
-        path: "products/{id:digits}/variants",
-        name: "create",
         action: Some("store.create"),
-        asset: None,
-        body: Some(&VARIANTS),
-        answer: Answer::Part(&VARIANTS, PRODUCT_VERSION),
-        run: |call| Box::pin(create(call)),
+        ..post(
+            "products/{id:digits}/variants",
+            "create",
+            &VARIANTS,
+            Answer::Part(&VARIANTS, PRODUCT_VERSION),
+            |call| Box::pin(create(call)),
+        )
     }],
     ..Service::of(&VARIANTS)
 };
@@ -117,9 +118,8 @@ pub(super) fn complete(draft: &mut Draft, price: Money, stock: i64) -> Result<i6
 pub(crate) async fn of_product(key: i64, write: &mut Write<'_>) -> Result<Vec<Record>, Error> {
     let of_product = Condition::equals(&OWNER, Value::Int(key));
     let all = Page { limit: i64::MAX, ..Page::of_the(&VARIANTS, of_product) };
-    let mut variants = write.transaction.page(&all).await?.records(&VARIANTS)?;
     let mut further = Vec::new();
-    for variant in variants.drain(..) {
+    for variant in write.transaction.page(&all).await?.records(&VARIANTS)? {
         if !variant.need(&IS_MASTER)? {
             further.push(variant);
         }
