@@ -147,12 +147,8 @@ pub(super) struct CopyArgs {
     pub(super) to: String,
 }
 
-/// The addresses may contain passwords, which must not reach a log through a debug format.
-impl std::fmt::Debug for CopyArgs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CopyArgs").finish_non_exhaustive()
-    }
-}
+// The addresses may contain passwords, which must not reach a log through a debug format.
+crate::base::opaque::opaque!(CopyArgs);
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
