@@ -192,9 +192,10 @@ impl Site {
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
         });
+        let (router, above_limit) = router::routers(&context, settings)?;
         let connections = Connections {
-            router: router::within_limit(&context, settings)?,
-            full: Some(router::above_limit(&context, settings)?),
+            router,
+            full: Some(above_limit),
             tls: tls.clone(),
             header_timeout: settings.header_timeout,
             stall_time: settings.stall_timeout,
