@@ -59,9 +59,6 @@ impl Site {
     }
 
     /// All users, in the order of their creation.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn users(&self) -> Result<Vec<UserEntry>, Error> {
         users::all(self.state().database()).await
     }
@@ -183,9 +180,6 @@ impl Site {
 /// Groups and rules.
 impl Site {
     /// All groups, in the order of their creation.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn groups(&self) -> Result<Vec<GroupEntry>, Error> {
         groups::all(self.state().database()).await
     }
@@ -201,9 +195,6 @@ impl Site {
     }
 
     /// Every rule of the site.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn rules(&self) -> Result<Vec<RuleEntry>, Error> {
         acl::rules(self.state().database()).await
     }
@@ -282,9 +273,6 @@ impl Site {
 /// Extensions and their parameters.
 impl Site {
     /// All extensions that the site has ever had, by name.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
         registry::all(self.state().database()).await
     }

@@ -375,19 +375,7 @@ impl Loaded {
     /// When a plugin fails, the database cannot be used, or the site has other extensions than
     /// [`Libraries::Default`].
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded {
-            databases,
-            metrics,
-            mailer,
-            created,
-            failures,
-            are_default,
-            actor,
-            token_lifetime,
-            deliver_to,
-            secrets,
-            erased,
-        } = self;
+        let Loaded { databases, created, failures, are_default, actor, secrets, .. } = self;
         let url = databases.host();
         let names = created.iter().map(|created| created.extension.name());
         let shared = !names.clone().any(|name| databases.has_own(name));
@@ -397,7 +385,7 @@ impl Loaded {
         let database = Database::open(url)?;
         // Only one process at a time may install.
         let mut start = database.start(url).await?;
-        let sender = Sender::new(deliver_to, Arc::clone(&metrics));
+        let sender = Sender::new(self.deliver_to, Arc::clone(&self.metrics));
         let opened: Arc<OnceLock<Weak<dyn Persons>>> = Arc::default();
         let installed = start.run(async {
             refuse_unfinished_copy(&database, url).await?;
@@ -416,16 +404,16 @@ impl Loaded {
         let (state, extensions, failures) = installed?;
         let inner = Arc::new(Inner {
             state,
-            metrics,
+            metrics: self.metrics,
             traffic: Traffic::default(),
             storage,
             extensions,
             libraries,
             unserved: failures.logged(),
-            mailer,
+            mailer: self.mailer,
             secrets,
-            erased,
-            token_lifetime,
+            erased: self.erased,
+            token_lifetime: self.token_lifetime,
             closed: AtomicBool::new(false),
         });
         let as_persons: Arc<dyn Persons> = inner.clone();
