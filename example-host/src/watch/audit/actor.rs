@@ -2,7 +2,6 @@
 //! own accord. What they change is recorded in the transaction of the change.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::base::error::Error;
@@ -56,29 +55,8 @@ impl Actor {
         }
     }
 
-    /// A user who has signed in, and has sent the form of a page.
-    pub(crate) fn of_page(
-        page: &'static str,
-        user: (i64, String),
-        session: SecretHash,
-        audit: &Arc<Audit>,
-        ids: (String, Option<String>),
-    ) -> Self {
-        Self::of_form(page, user, Means::Session(session), audit, ids)
-    }
-
-    /// A user who has opened a link of a mail, and has sent the form of its page.
-    pub(crate) fn of_link(
-        page: &'static str,
-        user: (i64, String),
-        client: IpAddr,
-        audit: &Arc<Audit>,
-        ids: (String, Option<String>),
-    ) -> Self {
-        Self::of_form(page, user, Means::Link(client), audit, ids)
-    }
-
-    fn of_form(
+    /// A user who has sent the form of a page, in a session or by a link of a mail.
+    pub(crate) fn of_form(
         page: &'static str,
         (user, username): (i64, String),
         means: Means,
@@ -141,7 +119,7 @@ impl Actor {
         record: Record,
         what: &str,
     ) -> Result<(), Error> {
-        self.write(transaction, self.entry(record, what).lasting()).await
+        self.write(transaction, Entry { lasting: true, ..self.entry(record, what) }).await
     }
 
     /// Records what can happen any number of times, in the transaction of that, such as signing in. The
