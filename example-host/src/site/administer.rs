@@ -18,7 +18,6 @@ use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::tokens::{self, NewToken, TokenEntry};
 use crate::identity::users::{self, NewUser, Prepared, UserEntry};
-use crate::watch::audit::Record;
 
 use super::Site;
 use super::operations;
@@ -364,10 +363,7 @@ impl Site {
         what: &str,
     ) -> Result<(), Error> {
         match self.actor() {
-            Some(actor) => {
-                let record = Record { kind: kind.to_owned(), id: id.to_string() };
-                actor.record(transaction, record, what).await
-            }
+            Some(actor) => actor.record(transaction, (kind, id), what).await,
             None => Ok(()),
         }
     }

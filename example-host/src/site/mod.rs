@@ -55,7 +55,7 @@ use crate::site::services::{OFFERED, Services, Shared};
 use crate::site::state::State;
 use crate::site::storage::Storage;
 use crate::site::unserved::Failures;
-use crate::watch::audit::{Actor, Record};
+use crate::watch::audit::Actor;
 use crate::watch::metrics::Metrics;
 use crate::watch::traffic::Traffic;
 
@@ -556,10 +556,8 @@ async fn register(
             if let Some(actor) = actor
                 && !registration.granted.is_empty()
             {
-                let id = description.name.clone();
-                let record = Record { kind: "extension".to_owned(), id };
                 let what = format!("install an extension: {}", registration.granted.join(", "));
-                actor.record(transaction, record, &what).await?;
+                actor.record(transaction, ("extension", name), &what).await?;
             }
         }
         // Other processes reload their state only if something has changed.

@@ -2,6 +2,7 @@
 //! own accord. What they change is recorded in the transaction of the change.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use crate::base::error::Error;
@@ -112,13 +113,15 @@ impl Actor {
         Self { request, ..self.clone() }
     }
 
-    /// Records what they change, in the transaction of the change.
+    /// Records what they change, in the transaction of the change: the kind and the key of the record, and what is
+    /// done to it.
     pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
-        record: Record,
+        (kind, id): (&str, impl Display),
         what: &str,
     ) -> Result<(), Error> {
+        let record = Record { kind: kind.to_owned(), id: id.to_string() };
         self.write(transaction, Entry { lasting: true, ..self.entry(record, what) }).await
     }
 
