@@ -36,6 +36,7 @@ use std::time::Duration;
 use host_interface::{Description, Environment, LoadedPlugin};
 use host_service::Extension;
 use ipnet::IpNet;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::database_url::DatabaseUrl;
@@ -274,6 +275,18 @@ impl Site {
     /// Their plugins with their descriptions.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = (&Description, &Arc<LoadedPlugin>)> {
         self.served().map(|extension| (extension.description(), extension.plugin()))
+    }
+
+    /// Asks the plugins of all enabled extensions at the same time, each in a task of its own.
+    pub(crate) fn ask_enabled<A: Future<Output: Send + 'static> + Send + 'static>(
+        &self,
+        ask: impl Fn(Arc<LoadedPlugin>) -> A,
+    ) -> Vec<(String, JoinHandle<A::Output>)> {
+        let enabled = self.plugins().filter(|(of, _)| self.state().snapshot().enabled(&of.name));
+        let asked = |(of, plugin): (&Description, _)| {
+            (of.name.clone(), tokio::spawn(ask(Arc::clone(plugin))))
+        };
+        enabled.map(asked).collect()
     }
 
     /// The libraries that this host does not serve.
