@@ -19,7 +19,7 @@ use crate::identity::passwords;
 use crate::identity::second_factor::SecondFactor;
 use crate::site::Site;
 use crate::site::operations::password_links as operations;
-use crate::watch::audit::Actor;
+use crate::watch::audit::{Actor, Means};
 
 use super::authenticator::{Authenticator, CodeAttempt};
 use super::cookies::Cookies;
@@ -192,10 +192,10 @@ pub(crate) async fn choose(
         }
     }
     let hash = passwords::hash(password.to_owned()).await?;
-    let actor = Actor::of_link(
+    let actor = Actor::of_form(
         NEW_PASSWORD_PAGE,
         (link.user, link.username.clone()),
-        request.client,
+        Means::Link(request.client),
         &authenticator.audit,
         (request.id.clone(), request.id_of_client.clone()),
     );

@@ -49,7 +49,7 @@ use crate::base::settings::ServerSettings;
 use crate::identity::sessions::{self, Session};
 use crate::site::Site;
 use crate::site::operations::Recorded;
-use crate::watch::audit::{Actor, Audit};
+use crate::watch::audit::{Actor, Audit, Means};
 
 use self::authenticator::Authenticator;
 use self::catalogue::Catalogue;
@@ -282,10 +282,10 @@ impl Administration {
             ));
         }
         let secret = cookies.session().unwrap_or_default().to_owned();
-        let actor = Actor::of_page(
+        let actor = Actor::of_form(
             page.name,
             (session.user, session.username.clone()),
-            secret::hash(&secret),
+            Means::Session(secret::hash(&secret)),
             &self.audit,
             (request.id.clone(), request.id_of_client.clone()),
         );

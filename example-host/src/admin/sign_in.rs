@@ -12,7 +12,7 @@ use crate::base::settings::SecondFactors;
 use crate::database::transact;
 use crate::identity::devices::{HALF_SIGNED_IN, KNOWN};
 use crate::identity::sessions::{self, Asked, Session, Shown};
-use crate::watch::audit::{Actor, Record};
+use crate::watch::audit::{Actor, Means, Record};
 
 use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal, VerifiedUser};
 use super::cookies::Cookies;
@@ -162,10 +162,10 @@ pub(super) async fn begin(
     let hash = user.hash.as_deref();
     let devices = &authenticator.devices;
     let device = devices.sign(database, &KNOWN, user.id, hash.unwrap_or_default()).await?;
-    let actor = Actor::of_page(
+    let actor = Actor::of_form(
         SIGN_IN_PAGE,
         (user.id, user.username.clone()),
-        secret::hash(&secret),
+        Means::Session(secret::hash(&secret)),
         &authenticator.audit,
         (request.id.clone(), request.id_of_client.clone()),
     );
@@ -201,10 +201,10 @@ pub(crate) async fn end(
     }
     if let Some(secret) = cookies.session() {
         let user = session.user;
-        let actor = Actor::of_page(
+        let actor = Actor::of_form(
             SIGN_OUT_PAGE,
             (user, session.username.clone()),
-            secret::hash(secret),
+            Means::Session(secret::hash(secret)),
             &authenticator.audit,
             (request.id.clone(), request.id_of_client.clone()),
         );

@@ -10,6 +10,7 @@ use host_interface::CHANGE_OUTCOME;
 use host_service::{Asked, Refusal, Streamed, is_change};
 use http_body_util::BodyExt;
 
+use crate::base::text::distinct;
 use crate::site::Site;
 use crate::watch::audit::{Audit, Entry, Origin, Record};
 use crate::watch::traffic::Refused;
@@ -141,12 +142,7 @@ fn error_summary(body: &Bytes) -> (String, String) {
     let errors = errors::read(body);
     let detail = errors.first().map_or("", |fault| fault.detail.as_str());
     let detail = detail.chars().take(DETAIL).collect();
-    let mut codes: Vec<&str> = Vec::new();
-    for fault in &errors {
-        if !codes.contains(&fault.code.as_str()) {
-            codes.push(&fault.code);
-        }
-    }
+    let codes = distinct(errors.iter().map(|fault| fault.code.as_str()));
     (codes.join(", "), detail)
 }
 

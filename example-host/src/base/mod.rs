@@ -4,7 +4,9 @@
 pub(crate) mod database_url;
 pub(crate) mod databases;
 pub(crate) mod error;
+pub(crate) mod lock;
 pub(crate) mod moment;
+pub(crate) mod opaque;
 pub(crate) mod private;
 pub(crate) mod secret;
 pub(crate) mod secret_key;

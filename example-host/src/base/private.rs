@@ -2,7 +2,7 @@
 //! permissions: if the permissions were restricted later, another process could have opened the
 //! file before.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -17,11 +17,7 @@ pub(crate) fn create_dir_all(path: &Path) -> Result<()> {
 
 /// Creates a file for writing; fails if it exists.
 pub(crate) fn create_new(path: &Path) -> Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private().write(true).create_new(true).open(path)
 }
 
 /// Creates the file of a database unless it exists. An existing file is not opened, because closing
@@ -57,11 +53,15 @@ pub(crate) fn open_lock(path: &Path) -> Result<File> {
 
 /// Opens a file to which lines are added, and creates it if it is missing.
 pub(crate) fn open_list(path: &Path) -> Result<File> {
+    private().read(true).append(true).create(true).open(path)
+}
+
+/// Options that create a file with these permissions.
+fn private() -> OpenOptions {
     let mut options = File::options();
-    options.read(true).append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options
 }
 
 #[cfg(unix)]

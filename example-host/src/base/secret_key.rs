@@ -1,7 +1,6 @@
 //! The key with which a site encrypts the secrets that it has to keep: its text and its bytes. Does not know where
 //! it is kept.
 
-use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine;
@@ -42,12 +41,8 @@ impl FromStr for SecretKey {
     }
 }
 
-/// The key must not reach a log through a debug format.
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SecretKey").finish_non_exhaustive()
-    }
-}
+// The key must not reach a log through a debug format.
+crate::base::opaque::opaque!(SecretKey);
 
 #[cfg(test)]
 mod tests {

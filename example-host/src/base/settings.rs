@@ -193,7 +193,11 @@ impl Settings {
         Ok(Self {
             log: from.text(&variables::HOST_LOG),
             log_filter_file: from.given(&variables::HOST_LOG_FILTER_FILE).map(PathBuf::from),
-            log_format: from.parsed(&variables::HOST_LOG_FORMAT, "text or json", log_format)?,
+            log_format: from.word(
+                &variables::HOST_LOG_FORMAT,
+                "text or json",
+                &[("text", LogFormat::Text), ("json", LogFormat::Json)],
+            )?,
             server: ServerSettings {
                 cors_origins: from.list(
                     &variables::HOST_CORS_ORIGINS,
@@ -225,15 +229,19 @@ impl Settings {
                 )?,
                 drain_time: from.seconds_or_none(&variables::HOST_DRAIN_TIME)?,
                 stop_timeout: from.seconds(&variables::HOST_STOP_TIMEOUT)?,
-                second_factors: from.parsed(
+                second_factors: from.word(
                     &variables::HOST_SECOND_FACTOR,
                     "off, allowed or required",
-                    second_factors,
+                    &[
+                        ("off", SecondFactors::Off),
+                        ("allowed", SecondFactors::Allowed),
+                        ("required", SecondFactors::Required),
+                    ],
                 )?,
-                password_reset: from.parsed(
+                password_reset: from.word(
                     &variables::HOST_PASSWORD_RESET,
                     "on or off",
-                    on_or_off,
+                    &[("on", true), ("off", false)],
                 )?,
                 audit_entries: from.number(
                     &variables::HOST_AUDIT_ENTRIES,
@@ -311,6 +319,17 @@ impl<F: Fn(&str) -> Option<String>> Source<F> {
         parse(&value).ok_or(SettingsError::Value { name: variable.name, expected, value })
     }
 
+    /// The meaning of one of some words.
+    fn word<T: Copy>(
+        &self,
+        variable: &Variable,
+        expected: &'static str,
+        words: &[(&str, T)],
+    ) -> Result<T, SettingsError> {
+        let meaning = |value: &str| words.iter().find(|(word, _)| *word == value);
+        self.parsed(variable, expected, |value| meaning(value).map(|(_, meaning)| *meaning))
+    }
+
     /// The items of a comma-separated list.
     fn list<T>(
         &self,
@@ -361,31 +380,6 @@ impl<F: Fn(&str) -> Option<String>> Source<F> {
 /// A number, or the greatest one that fits.
 fn at_most(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn log_format(value: &str) -> Option<LogFormat> {
-    match value {
-        "text" => Some(LogFormat::Text),
-        "json" => Some(LogFormat::Json),
-        _ => None,
-    }
-}
-
-fn on_or_off(value: &str) -> Option<bool> {
-    match value {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
-
-fn second_factors(value: &str) -> Option<SecondFactors> {
-    match value {
-        "off" => Some(SecondFactors::Off),
-        "allowed" => Some(SecondFactors::Allowed),
-        "required" => Some(SecondFactors::Required),
-        _ => None,
-    }
 }
 
 /// An origin. `*` is none: a site has to name the origins that it trusts.

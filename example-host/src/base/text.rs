@@ -1,6 +1,7 @@
 //! Text and time in the form in which they are compared and stored.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use ipnet::IpNet;
 use time::{OffsetDateTime, PrimitiveDateTime};
@@ -38,6 +39,28 @@ pub(crate) fn without_addresses(text: &str) -> String {
 pub(crate) fn network(text: &str) -> Option<IpNet> {
     let address = || text.parse().ok().map(|address: IpAddr| IpNet::from(address));
     text.parse().ok().or_else(address)
+}
+
+/// The network that an address belongs to, by the length of its prefix for either version of addresses.
+pub(crate) fn network_of(address: IpAddr, of_ipv4: u8, of_ipv6: u8) -> IpAddr {
+    let length = if address.is_ipv4() { of_ipv4 } else { of_ipv6 };
+    IpNet::new(address, length).map_or(address, |network| network.network())
+}
+
+/// Each of several values once, in the order in which they come first.
+pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}
+
+/// A time in milliseconds, in which the clock of the database counts.
+pub(crate) fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The current time as it is stored in the tables: UTC, to the second.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 use time::PrimitiveDateTime;
 
@@ -57,6 +57,22 @@ pub(super) struct Cli {
     pub(super) globals: Globals,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+}
+
+impl Cli {
+    /// The arguments of this process, and the words of their command, such as `user add`.
+    pub(super) fn of_this_process() -> Result<(Self, String), clap::Error> {
+        let mut matches = Self::command().try_get_matches()?;
+        let words = words(&matches);
+        let cli = Self::from_arg_matches_mut(&mut matches)
+            .map_err(|error| error.format(&mut Self::command()))?;
+        Ok((cli, words))
+    }
+}
+
+fn words(matches: &ArgMatches) -> String {
+    let commands = std::iter::successors(matches.subcommand(), |(_, below)| below.subcommand());
+    commands.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
 
 /// What every command needs: the databases and the libraries.
@@ -147,12 +163,8 @@ pub(super) struct CopyArgs {
     pub(super) to: String,
 }
 
-/// The addresses may contain passwords, which must not reach a log through a debug format.
-impl std::fmt::Debug for CopyArgs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CopyArgs").finish_non_exhaustive()
-    }
-}
+// The addresses may contain passwords, which must not reach a log through a debug format.
+crate::base::opaque::opaque!(CopyArgs);
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
@@ -428,8 +440,6 @@ pub(super) enum FormatArg {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -19,15 +19,18 @@ use super::arguments::{
     GroupCommand, PermissionCommand, SecondFactorCommand, SettingArg, TokenCommand, UserCommand,
 };
 use super::declared::Given;
+use super::listing::Lines;
 use super::operator::Operator;
 use super::privacy;
 use super::progress::Bar;
 use super::rows;
 use super::terminal::{Failure, ask_password, ask_secret, print, read_line, write};
 
-/// Runs a command. Changes are recorded with the system user who runs it.
-pub(super) async fn administer(site: &Site, command: Command) -> Result<(), Failure> {
-    match name(&command) {
+/// Runs a command. The changes of an operation, which the words of the command name, are recorded with the system user
+/// who runs it.
+pub(super) async fn administer(site: &Site, command: Command, words: &str) -> Result<(), Failure> {
+    let mut operations = operations::ALL.iter().filter_map(|operation| operation.command);
+    match operations.find(|name| *name == words) {
         Some(name) => perform(&site.on_behalf_of(actor(name)), command).await,
         None => perform(site, command).await,
     }
@@ -38,7 +41,7 @@ pub(super) async fn declared(site: &Site, given: Given) -> Result<(), Failure> {
     let Given { name, options, form } = given;
     let site = site.on_behalf_of(actor(name.clone()));
     let CommandReport { rows, lines, failure } = site.command(&name, &options, Bar::new).await?;
-    form.print(rows.into_iter().map(rows::Reported))?;
+    form.print(rows.into_iter().map(Value::Object), Lines::PLAIN)?;
     // A line for people would be a fault in an array.
     if !form.is_json() {
         print(lines)?;
@@ -52,55 +55,6 @@ pub(super) fn actor(command: impl Into<Cow<'static, str>>) -> Actor {
     Actor::of_command(command, username, uid)
 }
 
-/// The name of a command that changes something; `None` if it only reads, or serves.
-fn name(command: &Command) -> Option<&'static str> {
-    match command {
-        Command::User(command) => match command {
-            UserCommand::List(_) => None,
-            UserCommand::Add { .. } => operations::users::ADD.command,
-            UserCommand::Password { .. } => operations::users::SET_PASSWORD.command,
-            UserCommand::Block { .. } => operations::users::BLOCK.command,
-            UserCommand::Unblock { .. } => operations::users::UNBLOCK.command,
-            UserCommand::SecondFactor(SecondFactorCommand::Remove { .. }) => {
-                operations::second_factor::REMOVE.command
-            }
-            UserCommand::Remove { .. } => operations::users::REMOVE.command,
-        },
-        Command::Token(command) => match command {
-            TokenCommand::List { .. } => None,
-            TokenCommand::Create(_) => operations::tokens::CREATE.command,
-            TokenCommand::Rotate { .. } => operations::tokens::ROTATE.command,
-            TokenCommand::Revoke { .. } => operations::tokens::REVOKE.command,
-            TokenCommand::Generate { .. } => operations::tokens::GENERATE.command,
-        },
-        Command::Group(GroupCommand::Add { .. }) => operations::groups::ADD.command,
-        Command::Permission(PermissionCommand::Set { .. }) => {
-            operations::permissions::CHANGE.command
-        }
-        Command::Extension(ExtensionCommand::Enable { .. }) => {
-            operations::extensions::ENABLE.command
-        }
-        Command::Extension(ExtensionCommand::Disable { .. }) => {
-            operations::extensions::DISABLE.command
-        }
-        Command::Config(ConfigCommand::Set { .. }) => {
-            operations::extensions::CHANGE_PARAMETERS.command
-        }
-        Command::Privacy(command) => command.name(),
-        Command::Copy(_) => Some("copy"),
-        Command::Restore { .. } => Some("restore"),
-        Command::Group(GroupCommand::List(_))
-        | Command::Permission(PermissionCommand::List(_) | PermissionCommand::Explain { .. })
-        | Command::Extension(ExtensionCommand::List(_))
-        | Command::Config(ConfigCommand::List(_) | ConfigCommand::Get { .. })
-        | Command::Audit(_)
-        | Command::Backup(_)
-        | Command::Openapi
-        | Command::Declared(_)
-        | Command::Serve(_) => None,
-    }
-}
-
 async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
     match command {
         // The caller runs these.
@@ -112,14 +66,14 @@ async fn perform(site: &Site, command: Command) -> Result<(), Failure> {
         Command::User(command) => users(site, command).await,
         Command::Token(command) => tokens(site, command).await,
         Command::Group(GroupCommand::List(form)) => {
-            form.print(site.groups().await?.into_iter().map(rows::Group::from))
+            form.print(site.groups().await?.into_iter().map(rows::group), Lines::PLAIN)
         }
         Command::Group(GroupCommand::Add { name, parent }) => {
             print([site.add_group(&name, &parent).await?])
         }
         Command::Permission(command) => permissions(site, command).await,
         Command::Extension(ExtensionCommand::List(form)) => {
-            form.print(site.extensions().await?.into_iter().map(rows::Extension::from))
+            form.print(site.extensions().await?.into_iter().map(rows::extension), Lines::PLAIN)
         }
         Command::Extension(ExtensionCommand::Enable { name }) => {
             Ok(site.set_enabled(&name, true).await?)
@@ -142,7 +96,7 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
             print([if invite { site.invite_user(new).await? } else { site.add_user(new).await? }])
         }
         UserCommand::List(form) => {
-            form.print(site.users().await?.into_iter().map(rows::User::from))
+            form.print(site.users().await?.into_iter().map(rows::user), Lines::PLAIN)
         }
         UserCommand::Password { name } => {
             // An unknown user is reported before the password is asked for.
@@ -167,7 +121,7 @@ async fn tokens(site: &Site, command: TokenCommand) -> Result<(), Failure> {
             print([site.create_token(&user, &new).await?])
         }
         TokenCommand::List { user, form } => {
-            form.print(site.tokens(&user).await?.into_iter().map(rows::Token::from))
+            form.print(site.tokens(&user).await?.into_iter().map(rows::token), rows::TOKENS)
         }
         TokenCommand::Rotate { user, token, overlap, expires } => {
             let overlap = Duration::from_secs(overlap.saturating_mul(60 * 60));
@@ -181,7 +135,7 @@ async fn tokens(site: &Site, command: TokenCommand) -> Result<(), Failure> {
 async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Failure> {
     match command {
         PermissionCommand::List(form) => {
-            form.print(site.rules().await?.into_iter().map(rows::Rule::from))
+            form.print(site.rules().await?.into_iter().map(rows::rule), Lines::PLAIN)
         }
         PermissionCommand::Set { group, action, asset, setting, force } => {
             let setting = match setting {
@@ -196,7 +150,7 @@ async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Fail
                 Some(token) => site.explain_token(&user, &token, &action, &asset).await?,
                 None => site.explain(&user, &action, &asset).await?,
             };
-            form.print([rows::Explanation::from(decision)])
+            form.print([rows::explanation(decision)], Lines::PLAIN)
         }
     }
 }
@@ -204,7 +158,7 @@ async fn permissions(site: &Site, command: PermissionCommand) -> Result<(), Fail
 async fn config(site: &Site, command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::List(form) => {
-            form.print(site.parameters().into_iter().map(rows::Parameter::from))
+            form.print(site.parameters().into_iter().map(rows::parameter), rows::PARAMETERS)
         }
         ConfigCommand::Get { key } => print([site.parameter(&key)?.value]),
         ConfigCommand::Set { key, value } => {

@@ -2,7 +2,6 @@
 //! are made from the same rows, so they cannot differ. The rows themselves are in `rows.rs`.
 
 use clap::Args;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::terminal::{Failure, print};
@@ -15,12 +14,17 @@ pub(super) struct Form {
     json: bool,
 }
 
-/// A row of a list. Its members are the columns, in their order; their names are those of the JSON form.
-pub(super) trait Row: Serialize {
+/// How the lines of a list differ from its JSON.
+#[derive(Clone, Copy)]
+pub(super) struct Lines {
     /// The columns whose values are written as JSON in both forms.
-    const AS_JSON: &'static [&'static str] = &[];
-    /// What stands in a line for a column that is null in JSON; by default nothing.
-    const WITHOUT: &'static [(&'static str, &'static str)] = &[];
+    pub(super) as_json: &'static [&'static str],
+    /// What stands in a line for a column that is null in JSON; for others nothing.
+    pub(super) without: &'static [(&'static str, &'static str)],
+}
+
+impl Lines {
+    pub(super) const PLAIN: Self = Self { as_json: &[], without: &[] };
 }
 
 impl Form {
@@ -29,10 +33,15 @@ impl Form {
         self.json
     }
 
-    /// Prints the rows of a list.
-    pub(super) fn print<R: Row>(self, rows: impl IntoIterator<Item = R>) -> Result<(), Failure> {
-        let rows: Result<Vec<Value>, _> = rows.into_iter().map(serde_json::to_value).collect();
-        if self.json { print(array(&rows?)) } else { print(rows?.iter().map(line::<R>)) }
+    /// Prints the rows of a list, each as an object: its members are the columns, in their order, and their names
+    /// are those of the JSON form.
+    pub(super) fn print(
+        self,
+        rows: impl IntoIterator<Item = Value>,
+        lines: Lines,
+    ) -> Result<(), Failure> {
+        let rows: Vec<Value> = rows.into_iter().collect();
+        if self.json { print(array(&rows)) } else { print(rows.iter().map(|row| line(row, lines))) }
     }
 }
 
@@ -45,13 +54,13 @@ fn array(rows: &[Value]) -> Vec<String> {
 }
 
 /// The cells of a row, separated by tabs.
-fn line<R: Row>(row: &Value) -> String {
+fn line(row: &Value, lines: Lines) -> String {
     let members = row.as_object().into_iter().flatten();
     let cells = members.map(|(name, value)| {
-        let without = R::WITHOUT.iter().find(|(column, _)| column == name);
+        let without = lines.without.iter().find(|(column, _)| column == name);
         match (value, without) {
             (Value::Null, Some((_, text))) => (*text).to_owned(),
-            _ if R::AS_JSON.contains(&name.as_str()) => value.to_string(),
+            _ if lines.as_json.contains(&name.as_str()) => value.to_string(),
             _ => cell(value),
         }
     });
@@ -73,20 +82,13 @@ mod tests {
 
     use super::*;
 
-    #[derive(Serialize)]
-    struct Any;
-
-    impl Row for Any {
-        const AS_JSON: &'static [&'static str] = &["value"];
-        const WITHOUT: &'static [(&'static str, &'static str)] = &[("end", "never")];
-    }
-
     #[test]
     fn a_row_is_the_same_in_both_forms() {
         let row = json!({
             "id": 3, "name": "a", "above": null, "groups": ["b", "c"], "value": "d", "end": null,
         });
-        assert_eq!(line::<Any>(&row), "3\ta\t\tb, c\t\"d\"\tnever");
+        let lines = Lines { as_json: &["value"], without: &[("end", "never")] };
+        assert_eq!(line(&row, lines), "3\ta\t\tb, c\t\"d\"\tnever");
         for rows in [vec![], vec![row.clone()], vec![row.clone(), json!({}), row]] {
             let text = array(&rows).join("\n");
             assert_eq!(serde_json::from_str::<Vec<Value>>(&text).ok(), Some(rows), "{text}");

@@ -64,14 +64,14 @@ impl Source {
     /// The filter in the file. Without a file, and with an empty one, it is that of the environment.
     fn read(&self) -> Result<Targets, Failure> {
         let Some(path) = &self.file else { return filter("HOST_LOG", &self.otherwise) };
-        let named = || format!("HOST_LOG_FILTER_FILE {}", path.display());
-        match std::fs::read_to_string(path) {
-            Ok(text) if !text.trim().is_empty() => filter(&named(), text.trim()),
-            Ok(_) => filter("HOST_LOG", &self.otherwise),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                filter("HOST_LOG", &self.otherwise)
-            }
-            Err(error) => Err(format!("{} cannot be read: {error}", named()).into()),
+        let named = format!("HOST_LOG_FILTER_FILE {}", path.display());
+        let text = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| format!("{named} cannot be read: {error}"))?,
+        };
+        match text.trim() {
+            "" => filter("HOST_LOG", &self.otherwise),
+            text => filter(&named, text),
         }
     }
 }

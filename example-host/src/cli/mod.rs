@@ -20,8 +20,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser;
-
 use crate::base::databases::{Databases, OwnDatabases};
 use crate::base::settings::Settings;
 use crate::base::text::one_line;
@@ -37,14 +35,14 @@ use self::terminal::{Failure, print};
 /// Runs the program with the arguments and environment of this process.
 pub fn main() -> ExitCode {
     let sockets = Sockets::passed();
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, words) = match Cli::of_this_process() {
+        Ok(given) => given,
         Err(error) => return failed(&declared::informed(error)),
     };
     let done = Settings::from_env().map_err(Failure::from).and_then(|settings| {
         let log = Log::start(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let done = runtime.block_on(run(cli, &settings, &log, sockets));
+        let done = runtime.block_on(run((cli, &words), &settings, &log, sockets));
         // Work that still runs in the background has had time to finish.
         runtime.shutdown_timeout(Duration::from_secs(1).min(settings.server.stop_timeout / 25));
         done
@@ -66,7 +64,12 @@ fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Result<(), Failure> {
+async fn run(
+    (cli, words): (Cli, &str),
+    settings: &Settings,
+    log: &Log,
+    sockets: Sockets,
+) -> Result<(), Failure> {
     let Globals { database, database_reports, plugin } = cli.globals;
     let libraries = libraries::named(plugin);
     if let Some(Command::Copy(CopyArgs { from, to })) = &cli.command {
@@ -119,7 +122,7 @@ async fn run(cli: Cli, settings: &Settings, log: &Log, sockets: Sockets) -> Resu
         (Some(Command::Serve(args)), None) => {
             serve::serve(&site, args, settings, log, sockets).await
         }
-        (Some(command), None) => commands::administer(&site, command).await,
+        (Some(command), None) => commands::administer(&site, command, words).await,
     };
     site.close().await;
     done

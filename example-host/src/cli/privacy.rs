@@ -6,12 +6,11 @@ use std::pin::pin;
 use clap::{ArgGroup, Args, Subcommand};
 use futures_util::TryStreamExt;
 use host_interface::{Erasure, Person};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::site::Site;
-use crate::site::operations::persons as operations;
 
-use super::listing::{Form, Row};
+use super::listing::{Form, Lines};
 use super::terminal::{Failure, read_line, write};
 
 #[derive(Debug, Subcommand)]
@@ -56,31 +55,11 @@ pub(super) struct EraseArgs {
     form: Form,
 }
 
-/// What was erased in one place.
-#[derive(Serialize)]
-struct Erased {
-    /// The extension, or `host`.
-    part: String,
-    /// Null for an extension of which nothing is known.
-    place: Option<String>,
-    records: Option<u64>,
-    remaining: Option<u64>,
-}
-
-impl Row for Erased {
-    const WITHOUT: &'static [(&'static str, &'static str)] =
-        &[("place", "unknown"), ("records", "unknown"), ("remaining", "unknown")];
-}
-
-impl PrivacyCommand {
-    /// The name of the operation, if it is one.
-    pub(super) fn name(&self) -> Option<&'static str> {
-        match self {
-            Self::Export(_) => operations::EXPORT.command,
-            Self::Erase(_) => operations::ERASE.command,
-        }
-    }
-}
+/// The lines of what was erased. Of an extension that tells nothing, all but its name is null.
+const ERASED: Lines = Lines {
+    without: &[("place", "unknown"), ("records", "unknown"), ("remaining", "unknown")],
+    ..Lines::PLAIN
+};
 
 pub(super) async fn run(site: &Site, command: PrivacyCommand) -> Result<(), Failure> {
     match command {
@@ -117,17 +96,17 @@ async fn erase(site: &Site, args: EraseArgs) -> Result<(), Failure> {
         places.extend(erased.remaining.keys().cloned());
         places.sort_unstable();
         places.dedup();
-        let row = move |place: String| Erased {
-            part: part.clone(),
-            records: Some(erased.counts.get(&place).copied().unwrap_or_default()),
-            remaining: Some(erased.remaining.get(&place).copied().unwrap_or_default()),
-            place: Some(place),
+        let row = move |place: String| {
+            let records = erased.counts.get(&place).copied().unwrap_or_default();
+            let remaining = erased.remaining.get(&place).copied().unwrap_or_default();
+            json!({ "part": part, "place": place, "records": records, "remaining": remaining })
         };
         places.into_iter().map(row)
     });
     let unknown = erased.unknown.into_iter();
-    let unknown = unknown.map(|part| Erased { part, place: None, records: None, remaining: None });
-    form.print(known.chain(unknown))?;
+    let unknown = unknown
+        .map(|part| json!({ "part": part, "place": null, "records": null, "remaining": null }));
+    form.print(known.chain(unknown), ERASED)?;
     if is_incomplete && !dry_run {
         return Err("a second search has found something that was not erased; see the list".into());
     }

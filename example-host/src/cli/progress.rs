@@ -1,10 +1,12 @@
 //! The progress of a long command: a bar on a terminal, otherwise log lines.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host_interface::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::base::lock::lock;
 
 /// A progress bar on standard error, which disappears when the work is done. If that is not a
 /// terminal, a log line every ten seconds.
@@ -31,7 +33,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn report(&self, step: &str, done: u64, total: u64) {
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = lock(&self.logged);
         if self.bar.prefix() != step {
             self.bar.set_prefix(step.to_owned());
             self.bar.set_position(done);

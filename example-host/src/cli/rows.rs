@@ -1,8 +1,7 @@
 //! The rows of the lists that commands print. The names and the order of their members are an interface:
 //! programs read them.
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use crate::base::moment;
 use crate::base::text::one_line;
@@ -13,141 +12,64 @@ use crate::identity::groups::GroupEntry;
 use crate::identity::tokens::TokenEntry;
 use crate::identity::users::UserEntry;
 
-use super::listing::Row;
+use super::listing::Lines;
 
-#[derive(Serialize)]
-pub(super) struct User {
-    id: i64,
-    name: String,
-    email: String,
-    groups: Vec<String>,
-    state: &'static str,
-    second_factor: &'static str,
+/// The lines of tokens.
+pub(super) const TOKENS: Lines = Lines {
+    without: &[("scopes", "all"), ("expires_on", "never"), ("used_on", "never")],
+    ..Lines::PLAIN
+};
+
+/// The lines of parameters.
+pub(super) const PARAMETERS: Lines = Lines { as_json: &["value"], ..Lines::PLAIN };
+
+pub(super) fn user(user: UserEntry) -> Value {
+    json!({
+        "id": user.id,
+        "name": user.username,
+        "email": user.email,
+        "groups": user.groups,
+        "state": if user.blocked { "blocked" } else { "active" },
+        "second_factor": if user.second_factor { "set" } else { "none" },
+    })
 }
 
-#[derive(Serialize)]
-pub(super) struct Token {
-    name: String,
-    state: &'static str,
-    scopes: Option<Vec<String>>,
-    expires_on: Option<String>,
-    used_on: Option<String>,
+pub(super) fn token(token: TokenEntry) -> Value {
+    json!({
+        "name": token.name,
+        "state": if token.is_expired() { "expired" } else { "active" },
+        "scopes": token.scopes,
+        "expires_on": token.expires_on.map(moment::show),
+        "used_on": token.used_on.map(moment::show),
+    })
 }
 
-#[derive(Serialize)]
-pub(super) struct Group {
-    id: i64,
-    title: String,
-    parent: Option<String>,
+pub(super) fn group(group: GroupEntry) -> Value {
+    json!({ "id": group.id, "title": group.title, "parent": group.parent })
 }
 
-#[derive(Serialize)]
-pub(super) struct Rule {
-    group: String,
-    action: String,
-    asset: String,
-    setting: &'static str,
+pub(super) fn rule(rule: RuleEntry) -> Value {
+    let RuleEntry { group, action, asset, allowed } = rule;
+    let setting = if allowed { "allow" } else { "deny" };
+    json!({ "group": group, "action": action, "asset": asset, "setting": setting })
 }
 
-#[derive(Serialize)]
-pub(super) struct Explanation {
-    decision: &'static str,
-    reason: String,
+pub(super) fn explanation(decision: Decision) -> Value {
+    let Decision { allowed, reason } = decision;
+    json!({ "decision": if allowed { "allowed" } else { "denied" }, "reason": reason })
 }
 
-#[derive(Serialize)]
-pub(super) struct Extension {
-    name: String,
-    version: String,
-    state: &'static str,
+pub(super) fn extension(extension: ExtensionEntry) -> Value {
+    let ExtensionEntry { name, version, enabled, .. } = extension;
+    let state = if enabled { "enabled" } else { "disabled" };
+    json!({ "name": name, "version": version, "state": state })
 }
 
-#[derive(Serialize)]
-pub(super) struct Parameter {
-    name: String,
-    value: Value,
-    state: &'static str,
-    description: String,
-}
-
-/// A row of a table that a command of extensions reports. Its columns are those that they declare.
-#[derive(Serialize)]
-pub(super) struct Reported(pub(super) Map<String, Value>);
-
-impl Row for User {}
-
-impl Row for Token {
-    const WITHOUT: &'static [(&'static str, &'static str)] =
-        &[("scopes", "all"), ("expires_on", "never"), ("used_on", "never")];
-}
-
-impl Row for Group {}
-impl Row for Rule {}
-impl Row for Explanation {}
-impl Row for Extension {}
-
-impl Row for Parameter {
-    const AS_JSON: &'static [&'static str] = &["value"];
-}
-
-impl Row for Reported {}
-
-impl From<UserEntry> for User {
-    fn from(user: UserEntry) -> Self {
-        let UserEntry { id, username: name, email, groups, blocked, second_factor } = user;
-        let state = if blocked { "blocked" } else { "active" };
-        let second_factor = if second_factor { "set" } else { "none" };
-        Self { id, name, email, groups, state, second_factor }
-    }
-}
-
-impl From<TokenEntry> for Token {
-    fn from(token: TokenEntry) -> Self {
-        Self {
-            state: if token.is_expired() { "expired" } else { "active" },
-            name: token.name,
-            scopes: token.scopes,
-            expires_on: token.expires_on.map(moment::show),
-            used_on: token.used_on.map(moment::show),
-        }
-    }
-}
-
-impl From<GroupEntry> for Group {
-    fn from(group: GroupEntry) -> Self {
-        let GroupEntry { id, title, parent, .. } = group;
-        Self { id, title, parent }
-    }
-}
-
-impl From<RuleEntry> for Rule {
-    fn from(rule: RuleEntry) -> Self {
-        let RuleEntry { group, action, asset, allowed } = rule;
-        Self { group, action, asset, setting: if allowed { "allow" } else { "deny" } }
-    }
-}
-
-impl From<Decision> for Explanation {
-    fn from(decision: Decision) -> Self {
-        let Decision { allowed, reason } = decision;
-        Self { decision: if allowed { "allowed" } else { "denied" }, reason }
-    }
-}
-
-impl From<ExtensionEntry> for Extension {
-    fn from(extension: ExtensionEntry) -> Self {
-        let ExtensionEntry { name, version, enabled, .. } = extension;
-        Self { name, version, state: if enabled { "enabled" } else { "disabled" } }
-    }
-}
-
-impl From<ParameterEntry> for Parameter {
-    fn from(parameter: ParameterEntry) -> Self {
-        Self {
-            name: parameter.full_name(),
-            value: parameter.value,
-            state: if parameter.set { "set" } else { "default" },
-            description: one_line(parameter.description),
-        }
-    }
+pub(super) fn parameter(parameter: ParameterEntry) -> Value {
+    json!({
+        "name": parameter.full_name(),
+        "value": parameter.value,
+        "state": if parameter.set { "set" } else { "default" },
+        "description": one_line(parameter.description),
+    })
 }

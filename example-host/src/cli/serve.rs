@@ -1,6 +1,6 @@
 //! Serving a site until a signal ends the program: addresses, and the output of the first start.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::base::settings::Settings;
 use crate::base::tls_files::TlsFiles;
@@ -95,16 +95,12 @@ pub(super) async fn quick_start(
 }
 
 /// An address that a client on this machine can use.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let mut address = address;
-    match address {
-        SocketAddr::V4(at) if at.ip().is_unspecified() => {
-            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
-        }
-        SocketAddr::V6(at) if at.ip().is_unspecified() => {
-            address.set_ip(std::net::Ipv6Addr::LOCALHOST.into());
-        }
-        _ => {}
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
     }
     address
 }

@@ -74,16 +74,18 @@ impl TransactionSql {
     }
 }
 
-/// Runs the same code with the connection of any engine.
-macro_rules! on {
-    ($raw:expr, |$connection:ident| $code:expr) => {
-        match &mut $raw {
-            Raw::Sqlite($connection) => $code,
-            Raw::Postgres($connection) => $code,
-            Raw::MySql($connection) => $code,
+/// Sends a statement to a database of any engine, and waits for the answer.
+macro_rules! answer {
+    ($self:ident, |$connection:ident| $sent:expr) => {{
+        $self.pending = true;
+        let answer = match &mut $self.raw {
+            Raw::Sqlite($connection) => $sent,
+            Raw::Postgres($connection) => $sent,
+            Raw::MySql($connection) => $sent,
             Raw::Closed => return Err(sqlx::Error::PoolClosed),
-        }
-    };
+        };
+        $self.answered(answer)
+    }};
 }
 
 impl Connection {
@@ -102,12 +104,10 @@ impl Connection {
         statement: Statement,
     ) -> Result<Vec<T>, sqlx::Error> {
         let (text, values) = statement.render(self.engine());
-        self.pending = true;
-        let answer = on!(self.raw, |connection| {
+        answer!(self, |connection| {
             let query = sqlx::query_as_with(text, arguments(connection, values)?);
             in_time(query.fetch_all(&mut **connection)).await
-        });
-        self.answered(answer)
+        })
     }
 
     /// The first row, if there is one.
@@ -116,12 +116,10 @@ impl Connection {
         statement: Statement,
     ) -> Result<Option<T>, sqlx::Error> {
         let (text, values) = statement.render(self.engine());
-        self.pending = true;
-        let answer = on!(self.raw, |connection| {
+        answer!(self, |connection| {
             let query = sqlx::query_as_with(text, arguments(connection, values)?);
             in_time(query.fetch_optional(&mut **connection)).await
-        });
-        self.answered(answer)
+        })
     }
 
     /// The first row of a statement that always returns one.
@@ -138,27 +136,23 @@ impl Connection {
         query: Statement,
     ) -> Result<Vec<(String, Kind)>, sqlx::Error> {
         let (text, _) = query.render(self.engine());
-        self.pending = true;
-        let answer = on!(self.raw, |connection| {
+        answer!(self, |connection| {
             in_time((&mut **connection).prepare(text)).await.map(|prepared| {
                 let described = |column: &_| described(column);
                 prepared.map(|query| query.columns().iter().map(described).collect())
             })
-        });
-        self.answered(answer)
+        })
     }
 
     /// Executes a statement and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, sqlx::Error> {
         let (text, values) = statement.render(self.engine());
-        self.pending = true;
-        let answer = on!(self.raw, |connection| {
+        answer!(self, |connection| {
             let query = sqlx::query_with(text, arguments(connection, values)?);
             in_time(query.execute(&mut **connection))
                 .await
                 .map(|answer| answer.map(|done| done.rows_affected()))
-        });
-        self.answered(answer)
+        })
     }
 
     /// Inserts a row and returns its generated key.
@@ -239,13 +233,11 @@ impl Connection {
     /// Executes SQL without preparing it: some engines do not accept transaction control in a
     /// prepared statement.
     async fn execute_raw(&mut self, word: &'static str) -> Result<(), sqlx::Error> {
-        self.pending = true;
-        let answer = on!(self.raw, |connection| {
+        answer!(self, |connection| {
             in_time(sqlx::raw_sql(word).execute(&mut **connection))
                 .await
                 .map(|answer| answer.map(drop))
-        });
-        self.answered(answer)
+        })
     }
 
     /// Records that the database has answered. If it took too long, the statement is ended.

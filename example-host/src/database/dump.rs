@@ -255,13 +255,8 @@ fn mysql_options(options: &MySqlConnectOptions) -> String {
     let url = options.to_url_lossy();
     lines.extend(password(&url).map(|password| ("password", password)));
     for (name, value) in url.query_pairs() {
-        let option = match &*name {
-            "ssl-ca" => "ssl-ca",
-            "ssl-cert" => "ssl-cert",
-            "ssl-key" => "ssl-key",
-            _ => continue,
-        };
-        lines.push((option, value.into_owned()));
+        let option = ["ssl-ca", "ssl-cert", "ssl-key"].into_iter().find(|known| *known == name);
+        lines.extend(option.map(|option| (option, value.into_owned())));
     }
     let mut text = "[client]\n".to_owned();
     for (name, value) in lines {
@@ -278,17 +273,8 @@ fn mysql_options(options: &MySqlConnectOptions) -> String {
 
 /// A value within the quotes of an option file.
 fn escaped(value: &str) -> String {
-    let mut text = String::new();
-    for character in value.chars() {
-        match character {
-            '\\' => text.push_str("\\\\"),
-            '"' => text.push_str("\\\""),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            other => text.push(other),
-        }
-    }
-    text
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace('\n', "\\n").replace('\r', "\\r")
 }
 
 async fn run(mut command: Command, output: Stdio) -> Result<(), Error> {

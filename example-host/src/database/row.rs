@@ -15,17 +15,22 @@ pub(crate) fn select<T: Columns>(rest: &str) -> Statement {
 }
 
 /// Declares a row: a field is read from the column of its name, unless it has an expression. The names in the
-/// result end with an underscore, because that of a field may be a word of SQL, such as `group`.
+/// result end with an underscore, because that of a field may be a word of SQL, such as `group`. What follows `and` is
+/// no column: it is empty until it is set.
 macro_rules! row {
     (
         $(#[$about:meta])*
         $vis:vis struct $name:ident {
             $($(#[$what:meta])* $of:vis $column:ident: $kind:ty $(= $expression:literal)?,)*
         }
+        $(and {
+            $($(#[$which:meta])* $by:vis $field:ident: $value:ty,)*
+        })?
     ) => {
         $(#[$about])*
         $vis struct $name {
             $($(#[$what])* $of $column: $kind,)*
+            $($($(#[$which])* $by $field: $value,)*)?
         }
 
         impl $crate::database::row::Columns for $name {
@@ -39,7 +44,10 @@ macro_rules! row {
             $($kind: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,)*
         {
             fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-                Ok(Self { $($column: row.try_get(concat!(stringify!($column), "_"))?,)* })
+                Ok(Self {
+                    $($column: row.try_get(concat!(stringify!($column), "_"))?,)*
+                    $($($field: Default::default(),)*)?
+                })
             }
         }
     };

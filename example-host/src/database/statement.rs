@@ -138,58 +138,27 @@ impl Value {
     }
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Value::Int(Some(number))
-    }
+/// What can be bound to a placeholder.
+macro_rules! values {
+    ($($from:ty: |$value:ident| $made:expr;)*) => {
+        $(impl From<$from> for Value {
+            fn from($value: $from) -> Self {
+                $made
+            }
+        })*
+    };
 }
 
-impl From<Option<i64>> for Value {
-    fn from(number: Option<i64>) -> Self {
-        Value::Int(number)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(flag: bool) -> Self {
-        Value::Flag(flag)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Value::Text(Some(text.to_owned()))
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Value::Text(Some(text))
-    }
-}
-
-impl From<Option<String>> for Value {
-    fn from(text: Option<String>) -> Self {
-        Value::Text(text)
-    }
-}
-
-impl From<&[u8]> for Value {
-    fn from(bytes: &[u8]) -> Self {
-        Value::Bytes(bytes.to_vec())
-    }
-}
-
-impl From<PrimitiveDateTime> for Value {
-    fn from(moment: PrimitiveDateTime) -> Self {
-        Value::Moment(Some(moment))
-    }
-}
-
-impl From<Option<PrimitiveDateTime>> for Value {
-    fn from(moment: Option<PrimitiveDateTime>) -> Self {
-        Value::Moment(moment)
-    }
+values! {
+    i64: |number| Value::Int(Some(number));
+    Option<i64>: |number| Value::Int(number);
+    bool: |flag| Value::Flag(flag);
+    &str: |text| Value::Text(Some(text.to_owned()));
+    String: |text| Value::Text(Some(text));
+    Option<String>: |text| Value::Text(text);
+    &[u8]: |bytes| Value::Bytes(bytes.to_vec());
+    PrimitiveDateTime: |moment| Value::Moment(Some(moment));
+    Option<PrimitiveDateTime>: |moment| Value::Moment(moment);
 }
 
 /// The values as arguments for the engine of the connection.

@@ -5,11 +5,13 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::net::lookup_host;
 use tokio::sync::{Semaphore, watch};
+
+use crate::base::lock::lock;
 
 /// How long an answer is used.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
@@ -72,7 +74,7 @@ impl<R: Resolve> Names<R> {
     /// A look-up that is under way or has just succeeded, or else a new one. It goes on although nobody may wait for it
     /// any more.
     fn look(&self, name: &str) -> watch::Receiver<Option<Known>> {
-        let mut known = self.known();
+        let mut known = lock(&self.known);
         if let Some(looking) = known.get(name).filter(|looking| is_useful(looking)) {
             return looking.clone();
         }
@@ -91,10 +93,6 @@ impl<R: Resolve> Names<R> {
             answer.send_replace(Some(Known { since: Instant::now(), addresses }));
         }));
         looking
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<String, watch::Receiver<Option<Known>>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
+
+use crate::base::lock::lock;
 
 use super::connection::Connection;
 use super::target::Target;
@@ -112,8 +114,4 @@ async fn watch(pool: Weak<Mutex<Idle>>) {
             return;
         }
     }
-}
-
-fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
-    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }

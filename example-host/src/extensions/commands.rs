@@ -7,6 +7,7 @@ use host_interface::{Command, Description, Parameter};
 use serde_json::{Map, Value};
 
 use crate::base::error::Error;
+use crate::base::text::distinct;
 use crate::extensions::parameters::full_name;
 
 /// A command that one or several extensions declare. It is run by all of them.
@@ -82,12 +83,7 @@ pub(crate) fn values(
 }
 
 fn joined(name: &str, commands: &[Declared<'_>]) -> DeclaredCommand {
-    let mut help: Vec<&str> = Vec::new();
-    for (_, command) in commands {
-        if !help.contains(&command.help.as_str()) {
-            help.push(&command.help);
-        }
-    }
+    let help = distinct(commands.iter().map(|(_, command)| command.help.as_str()));
     DeclaredCommand {
         name: name.to_owned(),
         help: help.join(" "),

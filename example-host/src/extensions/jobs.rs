@@ -7,6 +7,7 @@ use std::time::Duration;
 use host_interface::Job;
 
 use crate::base::error::Error;
+use crate::base::text::millis;
 use crate::database::{Connection, Database, row, select, sql, transact};
 
 /// For how long a host holds a job that it does not extend: after this time another one may run it.
@@ -39,7 +40,7 @@ pub(crate) async fn waiting(
     transaction.commit().await?;
     let waiting = |Known { extension, name, held_until, ended, woken }| {
         let key = JobKey { extension, name };
-        let next = if woken { 0 } else { ended.saturating_add(milliseconds(every(&key)?)) };
+        let next = if woken { 0 } else { ended.saturating_add(millis(every(&key)?)) };
         let wait = u64::try_from(next.saturating_sub(now)).unwrap_or(0);
         (held_until <= now).then_some((key, Duration::from_millis(wait)))
     };
@@ -85,9 +86,9 @@ pub(crate) async fn take(
         let now = transaction.now().await?;
         let statement = sql("UPDATE host_jobs SET holder = ?, held_until = ?, woken = FALSE \
              WHERE extension = ? AND name = ? AND held_until <= ? AND (woken OR ended <= ?)");
-        let statement = statement.bind(holder).bind(now + milliseconds(HELD));
+        let statement = statement.bind(holder).bind(now + millis(HELD));
         let statement = statement.bind(key.extension.as_str()).bind(key.name.as_str());
-        let statement = statement.bind(now).bind(now.saturating_sub(milliseconds(every)));
+        let statement = statement.bind(now).bind(now.saturating_sub(millis(every)));
         Ok(transaction.execute(statement).await? == 1)
     })
 }
@@ -95,7 +96,7 @@ pub(crate) async fn take(
 /// Holds a job for longer; `false` if this host does not hold it any more.
 pub(crate) async fn extend(database: &Database, key: &JobKey, holder: &str) -> Result<bool, Error> {
     transact!(database, |transaction| {
-        let until = transaction.now().await? + milliseconds(HELD);
+        let until = transaction.now().await? + millis(HELD);
         let statement = sql("UPDATE host_jobs SET held_until = ? \
              WHERE extension = ? AND name = ? AND holder = ?");
         let statement = statement.bind(until).bind(key.extension.as_str());
@@ -136,8 +137,4 @@ pub(crate) async fn wake(database: &Database, key: &JobKey) -> Result<(), Error>
         transaction.execute(statement).await?;
         Ok(())
     })
-}
-
-fn milliseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -2,8 +2,6 @@
 //! declaration and then by the extension, which defines what it means. A secret leaves this file only
 //! for its extension and for the database.
 
-use std::fmt;
-
 use host_interface::{Description, LoadedPlugin, Parameter, ParameterKind};
 use serde_json::Value;
 
@@ -167,12 +165,8 @@ struct Text {
     revision: u64,
 }
 
-/// Without the values, of which some are secret.
-impl fmt::Debug for Parameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parameters").finish_non_exhaustive()
-    }
-}
+// Without the values, of which some are secret.
+crate::base::opaque::opaque!(Parameters);
 
 impl Parameters {
     /// Builds the text for each extension. If it is the same as `before`, it keeps its revision.

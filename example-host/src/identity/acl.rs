@@ -240,11 +240,8 @@ impl Access {
 
     /// Whether a user may do something; `false` if the user, action or asset is unknown.
     pub(crate) fn allows(&self, user: i64, action: &str, asset: &str) -> bool {
-        let (Some(set), Some(&action), Some(&asset)) = (
-            self.members.get(&user).and_then(|set| self.sets.get(*set)),
-            self.action_index.get(action),
-            self.asset_index.get(asset),
-        ) else {
+        let (Some(set), Some((action, asset))) = (self.set_of(user), self.places(action, asset))
+        else {
             return false;
         };
         let width = self.action_index.len();
@@ -259,8 +256,8 @@ impl Access {
 
     /// Whether a group of a user, or one above it, requires a second factor.
     pub(crate) fn requires_second_factor(&self, user: i64) -> bool {
-        let set = self.members.get(&user).and_then(|set| self.sets.get(*set));
-        set.is_some_and(|set| set.closure.iter().any(|group| self.second_factor.contains(group)))
+        self.set_of(user)
+            .is_some_and(|set| set.closure.iter().any(|group| self.second_factor.contains(group)))
     }
 
     /// Whether there is such a user, who is not blocked.
@@ -270,12 +267,18 @@ impl Access {
 
     /// Whether a user who is not blocked may do everything.
     pub(crate) fn has_administrator(&self) -> bool {
-        let (Some(&admin), Some(&root)) =
-            (self.action_index.get(CORE_ADMIN), self.asset_index.get(ROOT))
-        else {
-            return false;
-        };
+        let Some((admin, root)) = self.places(CORE_ADMIN, ROOT) else { return false };
         self.sets.iter().any(|set| self.decide(&set.closure, admin, root).0)
+    }
+
+    /// The set of groups of a user who is not blocked.
+    fn set_of(&self, user: i64) -> Option<&GroupSet> {
+        self.sets.get(*self.members.get(&user)?)
+    }
+
+    /// The indices of an action and an asset, if both are known.
+    fn places(&self, action: &str, asset: &str) -> Option<(usize, usize)> {
+        Some((*self.action_index.get(action)?, *self.asset_index.get(asset)?))
     }
 
     /// Whether the action occurs in a rule or an extension.
@@ -290,12 +293,8 @@ impl Access {
 
     /// Whether a user may do an action, with the reason.
     pub(crate) fn explain(&self, user: i64, action: &str, asset: &str) -> Decision {
-        let found = (
-            self.members.get(&user).and_then(|set| self.sets.get(*set)),
-            self.action_index.get(action),
-            self.asset_index.get(asset),
-        );
-        let (Some(set), Some(&action), Some(&asset)) = found else {
+        let found = (self.set_of(user), self.places(action, asset));
+        let (Some(set), Some((action, asset))) = found else {
             return Decision { allowed: false, reason: "no rule".to_owned() };
         };
         let (allowed, rule) = self.decide(&set.closure, action, asset);
@@ -309,8 +308,7 @@ impl Access {
         action: &str,
         asset: &str,
     ) -> (bool, Option<RuleEntry>) {
-        let found = (self.action_index.get(action), self.asset_index.get(asset));
-        let (Some(&action), Some(&asset)) = found else { return (false, None) };
+        let Some((action, asset)) = self.places(action, asset) else { return (false, None) };
         let (allowed, rule) = self.decide(&self.groups_and_above(groups), action, asset);
         (allowed, rule.map(|rule| self.entry(rule)))
     }
@@ -322,16 +320,13 @@ impl Access {
         action: &str,
         asset: &str,
     ) -> Vec<RuleEntry> {
-        let found = (self.action_index.get(action), self.asset_index.get(asset));
-        let (Some(&action), Some(&asset)) = found else { return Vec::new() };
+        let Some((action, asset)) = self.places(action, asset) else { return Vec::new() };
         let groups = self.groups_and_above(groups);
         let assets = self.asset_and_above(asset);
-        let admin = self.action_index.get(CORE_ADMIN);
-        let root = self.asset_index.get(ROOT);
+        let admin = self.places(CORE_ADMIN, ROOT);
         let matters = |rule: &&Rule| {
             let asked = rule.action == action && assets.contains(&rule.asset);
-            let admin = Some(&rule.action) == admin && Some(&rule.asset) == root;
-            (asked || admin) && groups.contains(&rule.group)
+            (asked || admin == Some((rule.action, rule.asset))) && groups.contains(&rule.group)
         };
         self.rules.iter().filter(matters).map(|rule| self.entry(rule)).collect()
     }
@@ -339,9 +334,7 @@ impl Access {
     /// The only place where a decision is made: administrators may do everything; otherwise any
     /// denial wins, then any allowance; without a rule the answer is no.
     fn decide(&self, groups: &[i64], action: usize, asset: usize) -> (bool, Option<&Rule>) {
-        let root = self.asset_index.get(ROOT);
-        let admin = self.action_index.get(CORE_ADMIN);
-        if let (Some(&root), Some(&admin)) = (root, admin) {
+        if let Some((admin, root)) = self.places(CORE_ADMIN, ROOT) {
             let decided = self.deciding_rule(groups, admin, root);
             if decided.is_some_and(|rule| rule.allowed) {
                 return (true, decided);

@@ -112,11 +112,7 @@ impl Devices {
     }
 }
 
-impl std::fmt::Debug for Devices {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Devices").finish_non_exhaustive()
-    }
-}
+crate::base::opaque::opaque!(Devices);
 
 /// The key in the database. The first host that needs it creates it.
 async fn stored_key(database: &Database) -> Result<Key, Error> {

@@ -46,32 +46,38 @@ pub(crate) struct Listed {
     pub(crate) after: Option<String>,
 }
 
-/// A user in the list.
-#[derive(Clone, Debug)]
-pub(crate) struct UserLine {
-    pub(crate) id: i64,
-    pub(crate) username: String,
-    pub(crate) name: String,
-    pub(crate) email: String,
-    pub(crate) blocked: bool,
-    pub(crate) has_token: bool,
-    pub(crate) has_second_factor: bool,
-    pub(crate) groups: Vec<String>,
-    fold: String,
+row! {
+    /// A user in the list.
+    #[derive(Clone, Debug)]
+    pub(crate) struct UserLine {
+        pub(crate) id: i64 = "u.id",
+        pub(crate) username: String = "u.username",
+        fold: String = "u.username_fold",
+        pub(crate) name: String = "u.name",
+        pub(crate) email: String = "u.email",
+        pub(crate) blocked: bool = "u.blocked",
+        pub(crate) has_token: bool = "EXISTS (SELECT 1 FROM host_api_tokens t WHERE t.user_id = u.id)",
+        pub(crate) has_second_factor: bool = "EXISTS (SELECT 1 FROM host_second_factors f WHERE f.user_id = u.id)",
+    } and {
+        pub(crate) groups: Vec<String>,
+    }
 }
 
-/// The details of a user.
-#[derive(Clone, Debug)]
-pub(crate) struct UserDetails {
-    pub(crate) id: i64,
-    pub(crate) username: String,
-    pub(crate) name: String,
-    pub(crate) email: String,
-    pub(crate) blocked: bool,
-    pub(crate) has_password: bool,
-    pub(crate) second_factor: bool,
-    pub(crate) created_on: PrimitiveDateTime,
-    pub(crate) groups: Vec<i64>,
+row! {
+    /// The details of a user.
+    #[derive(Clone, Debug)]
+    pub(crate) struct UserDetails {
+        pub(crate) username: String,
+        pub(crate) name: String,
+        pub(crate) email: String,
+        pub(crate) blocked: bool,
+        pub(crate) has_password: bool = "password_hash IS NOT NULL",
+        pub(crate) second_factor: bool = "f.user_id IS NOT NULL",
+        pub(crate) created_on: PrimitiveDateTime = "u.created_on",
+    } and {
+        pub(crate) id: i64,
+        pub(crate) groups: Vec<i64>,
+    }
 }
 
 /// One page of the list.
@@ -91,37 +97,15 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
 
 /// The user with this key.
 pub(crate) async fn user(database: &Database, id: i64) -> Result<UserDetails, Error> {
-    row! {
-        struct Found {
-            username: String,
-            name: String,
-            email: String,
-            blocked: bool,
-            has_password: bool = "password_hash IS NOT NULL",
-            second_factor: bool = "f.user_id IS NOT NULL",
-            created_on: PrimitiveDateTime = "u.created_on",
-        }
-    }
     let mut transaction = database.begin_read().await?;
-    let statement = select::<Found>(
+    let statement = select::<UserDetails>(
         "FROM host_users u LEFT JOIN host_second_factors f ON f.user_id = u.id WHERE u.id = ?",
     );
-    let row: Option<Found> = transaction.fetch_optional(statement.bind(id)).await?;
+    let row: Option<UserDetails> = transaction.fetch_optional(statement.bind(id)).await?;
     let Some(found) = row else { return Err(Error::not_found("user", &id.to_string())) };
-    let Found { username, name, email, blocked, has_password, second_factor, created_on } = found;
     let groups = crate::identity::users::groups_of(&mut transaction, id).await?;
     transaction.commit().await?;
-    Ok(UserDetails {
-        id,
-        username,
-        name,
-        email,
-        blocked,
-        has_password,
-        second_factor,
-        created_on,
-        groups,
-    })
+    Ok(UserDetails { id, groups, ..found })
 }
 
 /// The number of users, counted up to a bound.
@@ -129,19 +113,6 @@ pub(crate) async fn count(database: &Database, bound: i64) -> Result<i64, Error>
     let statement = sql("SELECT count(*) FROM (SELECT id FROM host_users LIMIT ?) AS some_users");
     let (count,): (i64,) = database.fetch_one(statement.bind(bound)).await?;
     Ok(count)
-}
-
-row! {
-    struct Row {
-        id: i64 = "u.id",
-        username: String = "u.username",
-        fold: String = "u.username_fold",
-        name: String = "u.name",
-        email: String = "u.email",
-        blocked: bool = "u.blocked",
-        has_token: bool = "EXISTS (SELECT 1 FROM host_api_tokens t WHERE t.user_id = u.id)",
-        has_second_factor: bool = "EXISTS (SELECT 1 FROM host_second_factors f WHERE f.user_id = u.id)",
-    }
 }
 
 /// The tables of a page and what follows: the condition to look up first, if any, the comparison and the sort
@@ -182,9 +153,9 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
         None => false,
     };
     let statement = match (wanted.group, wanted.blocked) {
-        (Some(group), _) if small => select::<Row>(OF_SMALL_GROUP[direction]).bind(group),
-        (_, Some(blocked)) => select::<Row>(OF_STATE[direction]).bind(blocked),
-        _ => select::<Row>(ALL[direction]),
+        (Some(group), _) if small => select::<UserLine>(OF_SMALL_GROUP[direction]).bind(group),
+        (_, Some(blocked)) => select::<UserLine>(OF_STATE[direction]).bind(blocked),
+        _ => select::<UserLine>(ALL[direction]),
     };
     // No group has the key 0.
     let group = wanted.group.unwrap_or_default();
@@ -195,20 +166,9 @@ async fn lines(database: &Database, wanted: &Filter) -> Result<(Vec<UserLine>, b
         .bind(group)
         .bind(group)
         .bind(PAGE as i64 + 1);
-    let rows: Vec<Row> = database.fetch_all(statement).await?;
-    let more = rows.len() > PAGE;
-    let line = |row: Row| UserLine {
-        id: row.id,
-        username: row.username,
-        name: row.name,
-        email: row.email,
-        blocked: row.blocked,
-        has_token: row.has_token,
-        has_second_factor: row.has_second_factor,
-        groups: Vec::new(),
-        fold: row.fold,
-    };
-    let mut users: Vec<UserLine> = rows.into_iter().take(PAGE).map(line).collect();
+    let mut users: Vec<UserLine> = database.fetch_all(statement).await?;
+    let more = users.len() > PAGE;
+    users.truncate(PAGE);
     if matches!(wanted.from, Cursor::Before(_)) {
         users.reverse();
     }

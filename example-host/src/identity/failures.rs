@@ -26,6 +26,7 @@ use sha2::{Digest, Sha256};
 
 use crate::base::error::Error;
 use crate::base::secret::SecretHash;
+use crate::base::text::{millis, network_of};
 use crate::database::{Connection, Database, sql, transact};
 
 /// After this time failures no longer count.
@@ -59,10 +60,13 @@ const CODE_PASSED: Duration = Duration::from_secs(72 * 60);
 
 /// How much of an IPv6 address is the network of one subscriber, who has 65,536 addresses of the kind that
 /// otherwise are one client. An IPv4 address is not counted with its neighbours, who are strangers.
-const OF_SUBSCRIBER: u32 = 48;
+const OF_SUBSCRIBER: u8 = 48;
 
-/// How much of an IPv6 address is the network of one client.
-const OF_CLIENT: u32 = 64;
+/// How much of an IPv6 address is the network of one client, who usually has a whole network of addresses.
+const OF_CLIENT: u8 = 64;
+
+/// All of an IPv4 address.
+const OF_IPV4: u8 = 32;
 
 /// What failures are counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,8 +101,8 @@ pub(crate) struct Begun {
 /// The keys of an attempt on a device that is not known.
 pub(crate) fn of_new_device(name: &str, address: IpAddr) -> Vec<Key> {
     let hash = |text: &str| Sha256::digest(text).into();
-    let client = format!("{}\n{name}", network(address, OF_SUBSCRIBER));
-    let address = network(address, OF_CLIENT).to_string();
+    let client = format!("{}\n{name}", network_of(address, OF_IPV4, OF_SUBSCRIBER));
+    let address = network_of(address, OF_IPV4, OF_CLIENT).to_string();
     vec![(Kind::Name, hash(name)), (Kind::Address, hash(&address)), (Kind::Client, hash(&client))]
 }
 
@@ -130,7 +134,7 @@ pub(crate) fn of_code(user: i64, known: Option<Key>, address: IpAddr) -> Vec<Key
     };
     let here = match known {
         Some(_) => from.clone(),
-        None => network(address, OF_SUBSCRIBER).to_string(),
+        None => network_of(address, OF_IPV4, OF_SUBSCRIBER).to_string(),
     };
     // The texts differ from those of passwords, so that these are counted apart.
     vec![
@@ -305,10 +309,6 @@ impl Failures {
     }
 }
 
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-}
-
 async fn read_all(
     transaction: &mut Connection,
     keys: &[Key],
@@ -353,17 +353,6 @@ async fn make_room(transaction: &mut Connection, kind: Kind, now: i64) -> Result
     let removal = sql("DELETE FROM host_sign_in_failures WHERE kind = ? AND last_on <= ?");
     transaction.execute(removal.bind(kind.name()).bind(until)).await?;
     Ok(())
-}
-
-/// The network of an address: an IPv6 client usually has a whole network of addresses.
-fn network(address: IpAddr, of_ipv6: u32) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => {
-            let network = u128::from(address) & !(u128::MAX >> of_ipv6);
-            IpAddr::V6(network.into())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
@@ -14,6 +14,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use tokio::sync::oneshot;
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 
 /// How much the thread gives way to others, as a change of its nice value: under full load it still
 /// gets a quarter of what each of them does.
@@ -111,7 +112,7 @@ pub(super) fn worked() -> Duration {
 
 /// Gives work to the thread, and begins it if there is none.
 fn give(work: Work) -> std::io::Result<()> {
-    let mut hashing = HASHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut hashing = lock(&HASHING);
     let thread = match &*hashing {
         Some(thread) => thread,
         None => {

@@ -1,7 +1,7 @@
 //! Links by which users choose a password: after they have forgotten theirs, or as those who are invited. A link is good
 //! once and for some time, and only the hash of its secret is kept. Knows neither mails nor pages.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -140,7 +140,7 @@ async fn allow(
     most: i64,
 ) -> Result<bool, Error> {
     let now = transaction.now().await?;
-    let hour_ago = now - i64::try_from(HOUR.as_millis()).unwrap_or(i64::MAX);
+    let hour_ago = now - text::millis(HOUR);
     let statement = sql("SELECT asked_on FROM host_password_requests \
          ORDER BY asked_on DESC LIMIT 1 OFFSET ?");
     let surplus: Option<(i64,)> =
@@ -165,16 +165,7 @@ async fn allow(
 
 /// The block that an address belongs to: a /24 of IPv4, a /48 of IPv6.
 fn block(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let [a, b, c, _] = address.octets();
-            IpAddr::V4(Ipv4Addr::new(a, b, c, 0))
-        }
-        IpAddr::V6(address) => {
-            let [a, b, c, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
-        }
-    }
+    text::network_of(address, 24, 48)
 }
 
 #[cfg(test)]

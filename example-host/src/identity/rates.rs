@@ -8,12 +8,13 @@
 //! such exchange to compare with, it takes the requests of a minute to have come evenly.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host_service::RateLimit;
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::database::{Connection, Database, sql, transact};
 
 use super::window::{self, Window};
@@ -68,7 +69,7 @@ impl Rates {
     }
 
     fn count_at(&self, token: i64, rate: u32, now: Duration) -> Result<RateLimit, RateLimit> {
-        let mut tokens = self.lock();
+        let mut tokens = lock(&self.tokens);
         let used = tokens.entry(token).or_default();
         let rate = u64::from(rate);
         (used.rate, used.last) = (rate, now);
@@ -118,7 +119,7 @@ impl Rates {
             Ok((clock, shared))
         })?;
         let now = self.begun.elapsed();
-        let mut tokens = self.lock();
+        let mut tokens = lock(&self.tokens);
         for ((token, sent), shared) in unsent.into_iter().zip(shared) {
             if let Some(used) = tokens.get_mut(&token) {
                 used.learn(sent, shared, clock, now);
@@ -130,7 +131,7 @@ impl Rates {
     /// The tokens with requests in the window, in a fixed order, each with what was counted here. If nothing
     /// was, other hosts may have counted. Tokens that were not used for long are forgotten.
     fn unsent(&self, now: Duration) -> Vec<(i64, u64)> {
-        let mut tokens = self.lock();
+        let mut tokens = lock(&self.tokens);
         let mut unsent = Vec::new();
         tokens.retain(|token, used| {
             used.window.advance(now);
@@ -144,10 +145,6 @@ impl Rates {
         // All hosts lock the rows in the same order.
         unsent.sort_unstable();
         unsent
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Used>> {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -229,7 +226,7 @@ mod tests {
     /// An exchange of token 1 that finds these counts.
     fn exchange(rates: &Rates, shared: &[Shared], clock: i64, now: Duration) {
         let unsent = rates.unsent(now);
-        let mut tokens = rates.lock();
+        let mut tokens = lock(&rates.tokens);
         if let (Some(used), [(1, sent)]) = (tokens.get_mut(&1), unsent.as_slice()) {
             used.learn(*sent, shared.to_vec(), clock, now);
         }
@@ -325,6 +322,6 @@ mod tests {
         exchange(&rates, &[(minute, 10), (minute + 1, 1)], CLOCK + MINUTE + 3000, seconds(162));
         assert_eq!(sent(&rates, 10, seconds(162), 20), 9);
         assert_eq!(rates.unsent(seconds(500)), []);
-        assert!(rates.lock().is_empty());
+        assert!(lock(&rates.tokens).is_empty());
     }
 }

@@ -89,12 +89,8 @@ impl Key {
     }
 }
 
-/// A key must not reach a log through a debug format.
-impl std::fmt::Debug for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Key").finish_non_exhaustive()
-    }
-}
+// A key must not reach a log through a debug format.
+crate::base::opaque::opaque!(Key);
 
 /// Whether a text has the form of a code.
 pub(crate) fn is_code(text: &str) -> bool {

@@ -26,53 +26,45 @@ pub struct NewUser {
     pub password: Option<String>,
 }
 
-/// A user in the list that administrators see.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserEntry {
-    /// The primary key.
-    pub id: i64,
-    /// The name to sign in with.
-    pub username: String,
-    /// The e-mail address.
-    pub email: String,
-    /// The titles of the user's groups.
-    pub groups: Vec<String>,
-    /// Whether the user is blocked, so that token and password are refused.
-    pub blocked: bool,
-    /// Whether the user has a second factor.
-    pub second_factor: bool,
+row! {
+    /// A user in the list that administrators see.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct UserEntry {
+        /// The primary key.
+        pub id: i64,
+        /// The name to sign in with.
+        pub username: String,
+        /// The e-mail address.
+        pub email: String,
+        /// Whether the user is blocked, so that token and password are refused.
+        pub blocked: bool,
+        /// Whether the user has a second factor.
+        pub second_factor: bool = "f.user_id IS NOT NULL",
+    } and {
+        /// The titles of the user's groups.
+        pub groups: Vec<String>,
+    }
 }
 
 /// All users, in the order of their creation.
 pub(crate) async fn all(database: &Database) -> Result<Vec<UserEntry>, Error> {
     let mut transaction = database.begin_read().await?;
-    row! {
-        struct Listed {
-            id: i64,
-            username: String,
-            email: String,
-            blocked: bool,
-            second_factor: bool = "f.user_id IS NOT NULL",
-        }
-    }
-    let listed = select::<Listed>(
+    let listed = select::<UserEntry>(
         "FROM host_users LEFT JOIN host_second_factors f ON f.user_id = id ORDER BY id",
     );
-    let rows = transaction.fetch_all(listed).await?;
+    let mut users: Vec<UserEntry> = transaction.fetch_all(listed).await?;
     let members: Vec<(i64, String)> = transaction
         .fetch_all(sql("SELECT m.user_id, g.title FROM host_user_groups m \
              JOIN host_groups g ON g.id = m.group_id ORDER BY m.user_id, g.id"))
         .await?;
     transaction.commit().await?;
     let mut members = members.into_iter().peekable();
-    let users = rows.into_iter().map(|Listed { id, username, email, blocked, second_factor }| {
-        let mut groups = Vec::new();
-        while let Some((_, title)) = members.next_if(|(user, _)| *user <= id) {
-            groups.push(title);
+    for user in &mut users {
+        while let Some((_, title)) = members.next_if(|(of, _)| *of <= user.id) {
+            user.groups.push(title);
         }
-        UserEntry { id, username, email, groups, blocked, second_factor }
-    });
-    Ok(users.collect())
+    }
+    Ok(users)
 }
 
 /// One user, by the name to sign in with.

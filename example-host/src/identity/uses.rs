@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::text::now;
 use crate::database::{Database, sql, transact};
 
@@ -38,7 +39,7 @@ impl Uses {
     /// Records the use of a token.
     pub(crate) fn note(&self, token: i64, from: Option<IpAddr>) {
         let used = Use { at: now(), from };
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(token, used);
+        lock(&self.noted).insert(token, used);
     }
 
     /// Writes the recorded uses periodically, until the future is dropped.
@@ -54,10 +55,8 @@ impl Uses {
         let mut written = self.written.lock().await;
         let now = now();
         written.retain(|_, at| now - *at < NOTED_EVERY);
-        let mut due: Vec<(i64, Use)> = {
-            let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-            noted.drain().filter(|(token, _)| !written.contains_key(token)).collect()
-        };
+        let mut due: Vec<(i64, Use)> =
+            lock(&self.noted).drain().filter(|(token, _)| !written.contains_key(token)).collect();
         // All hosts lock the rows in the same order, which rules out deadlocks.
         due.sort_unstable_by_key(|(token, _)| *token);
         match write(database, &due).await {

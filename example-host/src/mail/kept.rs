@@ -75,11 +75,9 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 fn is_about(mail: &str, is_theirs: &dyn Fn(&str) -> bool) -> bool {
     let mail = mail.replace("\r\n", "\n");
     let (head, body) = mail.split_once("\n\n").unwrap_or((&mail, ""));
-    let encoding = head.lines().filter_map(|line| line.split_once(':'));
-    let encoding = encoding
-        .filter(|(name, _)| name.eq_ignore_ascii_case("content-transfer-encoding"))
-        .map(|(_, value)| value.trim().to_ascii_lowercase())
-        .next();
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let encoding = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-transfer-encoding"));
+    let encoding = encoding.map(|(_, value)| value.trim().to_ascii_lowercase());
     let body = match encoding.as_deref() {
         Some("base64") => decoded(body),
         Some("quoted-printable") => unquoted(body),

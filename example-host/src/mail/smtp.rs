@@ -1,6 +1,6 @@
 //! Delivery of mails by SMTP, with a time limit.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use lettre::address::Envelope;
@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::base::error::Error;
-
+use crate::base::lock::lock;
 use crate::base::smtp_url::{Security, SmtpUrl};
 
 use super::error::MailError;
@@ -64,7 +64,7 @@ impl Server {
             Err(MailError::NotAscii)
         };
         if !connection.has_broken() {
-            self.idle().push(connection);
+            lock(&self.idle).push(connection);
         }
         sent
     }
@@ -96,11 +96,7 @@ impl Server {
     }
 
     fn kept(&self) -> Option<AsyncSmtpConnection> {
-        self.idle().pop()
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<AsyncSmtpConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle).pop()
     }
 }
 

@@ -2,9 +2,7 @@
 //! span, the line in the access log, and the headers of every response.
 
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -12,7 +10,8 @@ use axum::extract::{Extension, State};
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use axum::middleware::Next;
 use host_service::{ClientAddress, Handled, REQUEST_ID, RequestId};
-use hyper::body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Frame;
 use tracing::{Instrument, Span};
 
 use crate::watch::metrics::Guard;
@@ -71,42 +70,13 @@ pub(crate) async fn observe(
         // The body of an answer to `HEAD` is not sent.
         _ if line.method == Method::HEAD => {}
         Some(bytes) => line.bytes = bytes,
-        None => return response.map(|body| Body::new(Counted { body, line })),
+        // The line is written when the body has been sent, or its client has disconnected.
+        None => {
+            let count = move |frame: &Frame<Bytes>| line.count(frame);
+            return response.map(|body| Body::new(body.inspect_frame(count)));
+        }
     }
     response
-}
-
-/// A body of unknown length, with the line that is written when it has been sent, or its client has
-/// disconnected.
-struct Counted {
-    body: Body,
-    line: Line,
-}
-
-impl HttpBody for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut task::Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if let Poll::Ready(Some(Ok(frame))) = &polled
-            && let Some(data) = frame.data_ref()
-        {
-            self.line.bytes += u64::try_from(data.len()).unwrap_or(u64::MAX);
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// The status in the log for a request whose client disconnected before the answer; not an HTTP
@@ -128,6 +98,13 @@ struct Line {
     bytes: u64,
     handled: Handled,
     waited: Waited,
+}
+
+impl Line {
+    fn count(&mut self, frame: &Frame<Bytes>) {
+        let data = frame.data_ref().map_or(0, Bytes::len);
+        self.bytes += u64::try_from(data).unwrap_or(u64::MAX);
+    }
 }
 
 impl Drop for Line {

@@ -3,13 +3,15 @@
 //! which the newest replaces the oldest. Their connections take no places from others meanwhile.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::body::Body;
 use host_service::{ClientAddress, Refusal, body};
 use tokio::sync::Notify;
 use tokio::time::timeout;
+
+use crate::base::lock::lock;
 
 use super::limits::Permit;
 
@@ -71,7 +73,7 @@ impl Arrivals {
 
     /// Takes a place, if necessary that of the form which has been arriving for longest.
     fn take(&self, client: IpAddr) -> Place<'_> {
-        let mut places = self.places();
+        let mut places = lock(&self.0);
         let mut of_client = places.taken.iter().enumerate().filter(|(_, of)| of.client == client);
         let oldest = of_client.next().map(|(index, _)| index);
         let replaced = match oldest {
@@ -87,15 +89,11 @@ impl Arrivals {
         drop(places);
         Place { arrivals: self, number, replaced }
     }
-
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.arrivals.places().taken.retain(|arriving| arriving.number != self.number);
+        lock(&self.arrivals.0).taken.retain(|arriving| arriving.number != self.number);
     }
 }
 
@@ -123,7 +121,7 @@ mod tests {
         assert_eq!(replaced, [true, false, false, false, false]);
         assert!(!is_replaced(&other));
         drop(places);
-        assert_eq!(arrivals.places().taken.len(), 1);
+        assert_eq!(lock(&arrivals.0).taken.len(), 1);
     }
 
     #[test]
@@ -132,7 +130,7 @@ mod tests {
         let places: Vec<Place<'_>> =
             (0..=PLACES as u32).map(|number| arrivals.take(client(number))).collect();
         let replaced = places.iter().filter(|place| is_replaced(place)).count();
-        assert_eq!((replaced, arrivals.places().taken.len()), (1, PLACES));
-        assert_eq!(arrivals.places().taken.first().map(|oldest| oldest.client), Some(client(1)));
+        assert_eq!((replaced, lock(&arrivals.0).taken.len()), (1, PLACES));
+        assert_eq!(lock(&arrivals.0).taken.first().map(|oldest| oldest.client), Some(client(1)));
     }
 }

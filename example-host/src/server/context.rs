@@ -29,8 +29,4 @@ pub(crate) struct Context {
     pub(crate) ids: RequestIds,
 }
 
-impl std::fmt::Debug for Context {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").finish_non_exhaustive()
-    }
-}
+crate::base::opaque::opaque!(Context);

@@ -5,11 +5,13 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use host_service::ClientAddress;
 use tokio::sync::Notify;
+
+use crate::base::lock::lock;
 
 /// A limit on open connections.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl ConnectionLimit {
         trusted_proxy: bool,
     ) -> Option<Permit> {
         let client = (!trusted_proxy).then(|| ClientAddress(address).block());
-        let mut open = self.open();
+        let mut open = lock(&self.open);
         let has = |client: IpAddr| open.by_client.get(&client).copied().unwrap_or_default();
         if client.is_some_and(|client| has(client) >= self.per_client) {
             open.evict_idle(|of| of == client)?;
@@ -87,10 +89,6 @@ impl ConnectionLimit {
         open.insert(number, Arc::clone(&slot));
         drop(open);
         Some(Permit { limit: Arc::clone(self), number, slot })
-    }
-
-    fn open(&self) -> MutexGuard<'_, OpenConnections> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The time since the start, in microseconds; never 0.
@@ -147,7 +145,7 @@ impl Permit {
     /// Leaves the connection out of the limits. Afterwards it counts again, above the limit if other
     /// connections have taken its place: it is open already, and has to send its answer.
     pub(crate) fn set_aside(self: &Arc<Self>) -> Aside {
-        let counted = self.limit.open().remove(self.number).is_some();
+        let counted = lock(&self.limit.open).remove(self.number).is_some();
         Aside { permit: Arc::clone(self), counted }
     }
 
@@ -165,7 +163,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         // After an eviction the connection is no longer in the table.
-        drop(self.limit.open().remove(self.number));
+        drop(lock(&self.limit.open).remove(self.number));
     }
 }
 
@@ -173,7 +171,7 @@ impl Drop for Aside {
     fn drop(&mut self) {
         if self.counted {
             let Permit { limit, number, slot } = &*self.permit;
-            limit.open().insert(*number, Arc::clone(slot));
+            lock(&limit.open).insert(*number, Arc::clone(slot));
         }
     }
 }

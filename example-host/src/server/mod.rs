@@ -192,9 +192,10 @@ impl Site {
             trusted_proxies: settings.trusted_proxies.clone(),
             ids: RequestIds::new()?,
         });
+        let (router, above_limit) = router::routers(&context, settings)?;
         let connections = Connections {
-            router: router::within_limit(&context, settings)?,
-            full: Some(router::above_limit(&context, settings)?),
+            router,
+            full: Some(above_limit),
             tls: tls.clone(),
             header_timeout: settings.header_timeout,
             stall_time: settings.stall_timeout,
@@ -211,40 +212,28 @@ impl Site {
             state.look_again().await;
             connections.accept(listener, phases).await;
         });
-        let (state, files) = (Arc::clone(self.state()), tls.clone());
+        let state = Arc::clone(self.state());
         let following = [
-            Background::begin("follow changes", move || {
-                let state = Arc::clone(&state);
-                async move { state.follow().await }
+            Background::begin("follow changes", state, |state| async move {
+                state.follow().await;
             }),
-            Background::begin("follow the certificate", move || {
-                let files = files.clone();
-                async move {
-                    if let Some(files) = files {
-                        files.follow().await;
-                    }
+            Background::begin("follow the certificate", tls.clone(), |files| async move {
+                if let Some(files) = files {
+                    files.follow().await;
                 }
             }),
-            Background::begin("record the last use of tokens", {
-                let site = self.clone();
-                move || {
-                    let (uses, site) = (Arc::clone(&uses), site.clone());
-                    async move { uses.follow(site.state().database()).await }
-                }
-            }),
-            Background::begin("exchange the rates of tokens", {
-                let site = self.clone();
-                move || {
-                    let (rates, site) = (Arc::clone(&rates), site.clone());
-                    async move { rates.follow(site.state().database()).await }
-                }
-            }),
-            Background::begin("remind users of tokens", {
-                let site = self.clone();
-                move || {
-                    let site = site.clone();
-                    async move { site.remind().await }
-                }
+            Background::begin(
+                "record the last use of tokens",
+                (uses, self.clone()),
+                |(uses, site)| async move { uses.follow(site.state().database()).await },
+            ),
+            Background::begin(
+                "exchange the rates of tokens",
+                (rates, self.clone()),
+                |(rates, site)| async move { rates.follow(site.state().database()).await },
+            ),
+            Background::begin("remind users of tokens", self.clone(), |site| async move {
+                site.remind().await;
             }),
         ];
         tracing::info!("listening on {}://{addr}", settings.scheme());
@@ -258,10 +247,7 @@ impl Site {
             phase,
             accepting: Some(accepting),
             tls,
-            running_jobs: Background::begin("run jobs", {
-                let jobs = Arc::clone(&jobs);
-                move || Arc::clone(&jobs).follow()
-            }),
+            running_jobs: Background::begin("run jobs", Arc::clone(&jobs), Runner::follow),
             jobs,
             following,
         })

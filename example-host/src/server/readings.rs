@@ -3,10 +3,9 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use host_interface::{Description, LoadedPlugin, Metric, MetricKind, Sample};
+use host_interface::{LoadedPlugin, Metric, MetricKind, Sample};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -41,17 +40,8 @@ fn database(site: &Site) -> Vec<Metric> {
 
 /// The metrics of the enabled extensions, by their names. An extension that fails is omitted.
 async fn extensions(site: &Site) -> Vec<(String, Vec<Metric>)> {
-    let enabled = |of: &Description| site.state().snapshot().enabled(&of.name);
-    let asked: Vec<_> = site
-        .plugins()
-        .filter(|(description, _)| enabled(description))
-        .map(|(description, plugin)| {
-            let plugin = Arc::clone(plugin);
-            (description.name.clone(), tokio::spawn(async move { ask(&plugin).await }))
-        })
-        .collect();
     let mut answered = Vec::new();
-    for (extension, asking) in asked {
+    for (extension, asking) in site.ask_enabled(|plugin| async move { ask(&plugin).await }) {
         match asking.await.unwrap_or_else(|error| Err(error.to_string())) {
             Ok(metrics) => answered.push((extension, metrics)),
             Err(error) => {

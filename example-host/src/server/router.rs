@@ -54,20 +54,14 @@ impl Address {
     }
 }
 
-/// The router for connections within the limit.
-pub(crate) fn within_limit(
+/// The routers for connections within the limit and above it.
+pub(crate) fn routers(
     context: &Arc<Context>,
     settings: &ServerSettings,
-) -> Result<Router, Error> {
-    around(context, settings, Router::new().fallback(answer))
-}
-
-/// The router for connections above the limit.
-pub(crate) fn above_limit(
-    context: &Arc<Context>,
-    settings: &ServerSettings,
-) -> Result<Router, Error> {
-    around(context, settings, Router::new().fallback(answer_above_limit))
+) -> Result<(Router, Router), Error> {
+    let within = around(context, settings, Router::new().fallback(answer))?;
+    let above = around(context, settings, Router::new().fallback(answer_above_limit))?;
+    Ok((within, above))
 }
 
 /// Answers any request.

@@ -12,16 +12,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Background(JoinHandle<()>);
 
 impl Background {
-    /// Starts the task, and restarts it whenever it panics.
-    pub(crate) fn begin<F: Future<Output = ()> + Send + 'static>(
+    /// Starts the task with what it needs, and restarts it whenever it panics.
+    pub(crate) fn begin<T: Clone + Send + 'static, F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
-        begin: impl Fn() -> F + Send + 'static,
+        with: T,
+        begin: impl Fn(T) -> F + Send + 'static,
     ) -> Self {
         Self(tokio::spawn(async move {
             loop {
                 // A `JoinSet`, because dropping it aborts its task.
                 let mut task = JoinSet::new();
-                task.spawn(begin());
+                task.spawn(begin(with.clone()));
                 match task.join_next().await {
                     Some(Err(error)) => {
                         tracing::error!(%error, "the task to {name} failed and is restarted");
@@ -55,14 +56,11 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let (begun, again) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
-            let (count, notify) = (Arc::clone(&begun), Arc::clone(&again));
-            let background = Background::begin("count", move || {
-                let (count, notify) = (Arc::clone(&count), Arc::clone(&notify));
-                async move {
-                    assert!(count.fetch_add(1, Ordering::Relaxed) > 0, "the first time");
-                    notify.notify_one();
-                    std::future::pending().await
-                }
+            let with = (Arc::clone(&begun), Arc::clone(&again));
+            let background = Background::begin("count", with, |(count, notify)| async move {
+                assert!(count.fetch_add(1, Ordering::Relaxed) > 0, "the first time");
+                notify.notify_one();
+                std::future::pending().await
             });
             again.notified().await;
             assert_eq!(begun.load(Ordering::Relaxed), 2);

@@ -2,7 +2,7 @@
 //! new pair; open connections keep theirs.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -13,6 +13,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::base::lock::lock;
 use crate::base::tls_files::{TlsError, TlsFiles};
 
 /// How often the files are read.
@@ -78,7 +79,7 @@ impl Tls {
 
     /// Uses what was read, unless it was applied last.
     fn apply(&self, read: Result<Pair, TlsError>, seen: &Seen) {
-        let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut applied = lock(&self.applied);
         if *applied == *seen {
             return;
         }

@@ -18,7 +18,6 @@ use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::tokens::{self, NewToken, TokenEntry};
 use crate::identity::users::{self, NewUser, Prepared, UserEntry};
-use crate::watch::audit::Record;
 
 use super::Site;
 use super::operations;
@@ -59,9 +58,6 @@ impl Site {
     }
 
     /// All users, in the order of their creation.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn users(&self) -> Result<Vec<UserEntry>, Error> {
         users::all(self.state().database()).await
     }
@@ -183,9 +179,6 @@ impl Site {
 /// Groups and rules.
 impl Site {
     /// All groups, in the order of their creation.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn groups(&self) -> Result<Vec<GroupEntry>, Error> {
         groups::all(self.state().database()).await
     }
@@ -201,9 +194,6 @@ impl Site {
     }
 
     /// Every rule of the site.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn rules(&self) -> Result<Vec<RuleEntry>, Error> {
         acl::rules(self.state().database()).await
     }
@@ -282,9 +272,6 @@ impl Site {
 /// Extensions and their parameters.
 impl Site {
     /// All extensions that the site has ever had, by name.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn extensions(&self) -> Result<Vec<ExtensionEntry>, Error> {
         registry::all(self.state().database()).await
     }
@@ -376,10 +363,7 @@ impl Site {
         what: &str,
     ) -> Result<(), Error> {
         match self.actor() {
-            Some(actor) => {
-                let record = Record { kind: kind.to_owned(), id: id.to_string() };
-                actor.record(transaction, record, what).await
-            }
+            Some(actor) => actor.record(transaction, (kind, id), what).await,
             None => Ok(()),
         }
     }

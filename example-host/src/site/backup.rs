@@ -17,7 +17,7 @@ use crate::base::{moment, private, text};
 use crate::database::{Database, Engine, dump, files, sql};
 use crate::secrets::Secrets;
 use crate::site::erased::ErasedList;
-use crate::site::{copy, file_stem, keys};
+use crate::site::{copy, file_stem, keys, refuse_unfinished_copy};
 
 /// The file that describes a backup. It is written last.
 pub(super) const MANIFEST: &str = "backup.json";
@@ -49,7 +49,7 @@ pub(super) struct Manifest {
 }
 
 /// The tables in one file or of one role.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(super) struct Part {
     /// The extension; `None` for the host, and what extensions keep in its database.
     pub(super) extension: Option<String>,
@@ -80,7 +80,7 @@ pub(crate) async fn backup(
     private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
     // Held until the end.
     let _lock = lock(folder)?;
-    for leftover in named(folder, |name| is_backup(name.strip_suffix(PARTIAL)?))? {
+    for leftover in named(folder, |name| name.strip_suffix(PARTIAL).is_some_and(is_backup))? {
         remove(&folder.join(leftover))?;
     }
     let name = free_name(folder).await?;
@@ -161,7 +161,7 @@ async fn fill_with_files(
     url: &DatabaseUrl,
     folder: &Path,
 ) -> Result<(Vec<String>, Vec<Part>), Error> {
-    refuse_unfinished(database, url).await?;
+    refuse_unfinished_copy(database, url).await?;
     let statement =
         sql("SELECT name, has_file FROM host_extensions WHERE NOT built_in ORDER BY name");
     let known: Vec<(String, bool)> = database.fetch_all(statement).await?;
@@ -175,8 +175,8 @@ async fn fill_with_files(
             Some(file) => {
                 let copied = format!("{}.db", file_stem(&name));
                 copies.push((file, folder.join(&copied)));
-                let (extension, schema) = (Some(name.clone()), String::new());
-                parts.push(Part { extension, schema, modules: Vec::new(), files: vec![copied] });
+                let (extension, files) = (Some(name.clone()), vec![copied]);
+                parts.push(Part { extension, files, ..Part::default() });
             }
             None => {}
         }
@@ -186,8 +186,7 @@ async fn fill_with_files(
     // No extension has a file of this name.
     let copied = folder.join("site.host.db");
     files::copy_files((host, &copied), copies).await?;
-    let files = vec!["site.host.db".to_owned()];
-    parts.push(Part { extension: None, schema: String::new(), modules: Vec::new(), files });
+    parts.push(Part { files: vec!["site.host.db".to_owned()], ..Part::default() });
     Ok((extensions, parts))
 }
 
@@ -198,7 +197,7 @@ async fn fill_with_dumps(
     databases: &Databases,
     folder: &Path,
 ) -> Result<(Vec<String>, Vec<Part>), Error> {
-    refuse_unfinished(database, databases.host()).await?;
+    refuse_unfinished_copy(database, databases.host()).await?;
     let statement =
         sql("SELECT name, own_database FROM host_extensions WHERE NOT built_in ORDER BY name");
     let known: Vec<(String, bool)> = database.fetch_all(statement).await?;
@@ -221,11 +220,6 @@ async fn fill_with_dumps(
     let files = dump::dump(databases.host(), &schema, folder, "host").await?;
     parts.push(Part { extension: None, schema, modules, files });
     Ok((extensions, parts))
-}
-
-async fn refuse_unfinished(database: &Database, url: &DatabaseUrl) -> Result<(), Error> {
-    let (copying,): (bool,) = database.fetch_one(sql("SELECT copying FROM host_state")).await?;
-    if copying { Err(Error::UnfinishedCopy(url.to_string())) } else { Ok(()) }
 }
 
 fn lock(folder: &Path) -> Result<File, Error> {
@@ -254,18 +248,17 @@ async fn free_name(folder: &Path) -> Result<String, Error> {
 }
 
 /// Whether this is the name of a backup, such as `2026-11-03T040000Z`.
-fn is_backup(name: &str) -> Option<()> {
-    let form = "0000-00-00T000000Z";
+fn is_backup(name: &str) -> bool {
     let digits = |c: char| if c.is_ascii_digit() { '0' } else { c };
-    (name.chars().map(digits).collect::<String>() == form).then_some(())
+    name.chars().map(digits).eq("0000-00-00T000000Z".chars())
 }
 
 /// The names in a folder that are of a kind, in their order.
-fn named(folder: &Path, of: impl Fn(&str) -> Option<()>) -> Result<Vec<String>, Error> {
+fn named(folder: &Path, of: impl Fn(&str) -> bool) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| Error::file(folder, error))? {
         let name = entry.map_err(|error| Error::file(folder, error))?.file_name();
-        if let Some(name) = name.to_str().filter(|name| of(name).is_some()) {
+        if let Some(name) = name.to_str().filter(|name| of(name)) {
             names.push(name.to_owned());
         }
     }
@@ -275,10 +268,7 @@ fn named(folder: &Path, of: impl Fn(&str) -> Option<()>) -> Result<Vec<String>, 
 
 /// Removes the oldest complete backups, so that so many remain, and never the one that was just made.
 fn remove_old(folder: &Path, made: &str, keep: usize) -> Result<(), Error> {
-    let complete = |name: &str| {
-        is_backup(name)?;
-        folder.join(name).join(MANIFEST).is_file().then_some(())
-    };
+    let complete = |name: &str| is_backup(name) && folder.join(name).join(MANIFEST).is_file();
     let mut names = named(folder, complete)?;
     names.retain(|name| name != made);
     let remaining = names.len().saturating_sub(keep.saturating_sub(1));

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::Site;
 use super::state::change;
 use crate::base::error::Error;
+use crate::base::text::distinct;
 use crate::database::{Connection, sql, transact};
 use crate::extensions::commands::{self, Declared};
 
@@ -132,6 +133,7 @@ impl Site {
         // With an entry at the beginning, what an interrupted run has left is in the trail, too; the entry
         // at the end means that everything was done.
         let changing = || runs.iter().filter(|run| !run.is_dry());
+        // Several extensions may have the same entry.
         let begins = distinct(changing().filter_map(|run| run.command.recorded.clone()));
         if !begins.is_empty() {
             transact!(self.state().database(), |transaction| {
@@ -178,15 +180,4 @@ impl Site {
         }
         Ok(())
     }
-}
-
-/// Several extensions may have the same one.
-fn distinct(texts: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut distinct = Vec::new();
-    for text in texts {
-        if !distinct.contains(&text) {
-            distinct.push(text);
-        }
-    }
-    distinct
 }

@@ -2,13 +2,14 @@
 //! a time limit and runs in a task of its own, so that no request waits for it. A failure is only
 //! logged.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use host_interface::{Event, LoadedPlugin};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
+use crate::base::lock::lock;
 use crate::site::snapshot::Snapshot;
 
 /// The extensions that ask for events, and the reports in progress.
@@ -67,7 +68,7 @@ impl Events {
 
     /// Runs a short task that is waited for like a report.
     pub(crate) fn run(&self, runtime: &Handle, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.tasks();
+        let mut tasks = lock(&self.tasks);
         // Those that are done are removed, so that the set does not grow.
         while tasks.try_join_next().is_some() {}
         tasks.spawn_on(task, runtime);
@@ -76,7 +77,7 @@ impl Events {
     /// Waits for the reports in progress, and gives those up that are not done by then. What they begin
     /// meanwhile, for example to wake a job, is waited for by the next call.
     pub(crate) async fn finish(&self, by: Instant) {
-        let mut tasks = std::mem::take(&mut *self.tasks());
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         let all = async { while tasks.join_next().await.is_some() {} };
         if timeout_at(by, all).await.is_err() {
             tracing::warn!("extensions did not deal with all events before the end");
@@ -96,9 +97,5 @@ impl Events {
 
     fn listeners(&self) -> &[Listener] {
         self.listeners.get().map_or(&[], Vec::as_slice)
-    }
-
-    fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,6 @@
 //! The health of a site: its database and each enabled extension, checked concurrently. The result
 //! names the failing parts; the reasons are logged.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use host_interface::LoadedPlugin;
@@ -14,14 +13,7 @@ const TIME: Duration = Duration::from_secs(2);
 /// The names of the failing parts: `database`, `site` if the state in memory is too old, and
 /// enabled extensions that fail or do not answer in time.
 pub(crate) async fn failing(site: &Site) -> Vec<String> {
-    let plugins: Vec<_> = site
-        .plugins()
-        .filter(|(description, _)| site.state().snapshot().enabled(&description.name))
-        .map(|(description, plugin)| {
-            let plugin = Arc::clone(plugin);
-            (description.name.clone(), tokio::spawn(async move { plugin_fails(&plugin).await }))
-        })
-        .collect();
+    let plugins = site.ask_enabled(|plugin| async move { plugin_fails(&plugin).await });
     let mut failing = Vec::new();
     if database_fails(site).await {
         failing.push("database".to_owned());

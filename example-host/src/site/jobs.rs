@@ -2,7 +2,7 @@
 //! a job: the one that holds it in the database.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_interface::{Error, LoadedPlugin};
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::base::lock::lock;
 use crate::extensions::jobs::{self, HELD, JobKey};
 use crate::site::Site;
 
@@ -94,7 +95,7 @@ impl Runner {
     /// Waits for the runs in progress. Those that are not done by `finish_by` are given up, and waited
     /// for until `abort_by`.
     pub(crate) async fn finish(&self, finish_by: Instant, abort_by: Instant) {
-        let mut tasks = std::mem::take(&mut self.running().tasks);
+        let mut tasks = std::mem::take(&mut lock(&self.running).tasks);
         let mut all = async || while tasks.join_next().await.is_some() {};
         if timeout_at(finish_by, all()).await.is_err() {
             tracing::warn!("jobs that took too long to finish were aborted");
@@ -117,7 +118,7 @@ impl Runner {
             if !state.snapshot().enabled(&key.extension) || !state.is_trusted() {
                 continue;
             }
-            let mut running = self.running();
+            let mut running = lock(&self.running);
             if running.jobs.contains(&at) {
                 continue;
             }
@@ -140,7 +141,7 @@ impl Runner {
             tracing::error!(extension, job = name, %error, "a run could not be recorded");
             sleep(POLL_EVERY).await;
         }
-        self.running().jobs.remove(&at);
+        lock(&self.running).jobs.remove(&at);
         self.site.state().woken().notify_one();
     }
 
@@ -208,14 +209,6 @@ impl Runner {
             }
         }
     }
-
-    fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl std::fmt::Debug for Runner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runner").finish_non_exhaustive()
-    }
-}
+crate::base::opaque::opaque!(Runner);

@@ -36,6 +36,7 @@ use std::time::Duration;
 use host_interface::{Description, Environment, LoadedPlugin};
 use host_service::Extension;
 use ipnet::IpNet;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::base::database_url::DatabaseUrl;
@@ -55,7 +56,7 @@ use crate::site::services::{OFFERED, Services, Shared};
 use crate::site::state::State;
 use crate::site::storage::Storage;
 use crate::site::unserved::Failures;
-use crate::watch::audit::{Actor, Record};
+use crate::watch::audit::Actor;
 use crate::watch::metrics::Metrics;
 use crate::watch::traffic::Traffic;
 
@@ -276,6 +277,18 @@ impl Site {
         self.served().map(|extension| (extension.description(), extension.plugin()))
     }
 
+    /// Asks the plugins of all enabled extensions at the same time, each in a task of its own.
+    pub(crate) fn ask_enabled<A: Future<Output: Send + 'static> + Send + 'static>(
+        &self,
+        ask: impl Fn(Arc<LoadedPlugin>) -> A,
+    ) -> Vec<(String, JoinHandle<A::Output>)> {
+        let enabled = self.plugins().filter(|(of, _)| self.state().snapshot().enabled(&of.name));
+        let asked = |(of, plugin): (&Description, _)| {
+            (of.name.clone(), tokio::spawn(ask(Arc::clone(plugin))))
+        };
+        enabled.map(asked).collect()
+    }
+
     /// The libraries that this host does not serve.
     pub(crate) fn unserved(&self) -> &[Unserved] {
         &self.inner.unserved
@@ -375,19 +388,7 @@ impl Loaded {
     /// When a plugin fails, the database cannot be used, or the site has other extensions than
     /// [`Libraries::Default`].
     pub async fn open(self) -> Result<Site, Error> {
-        let Loaded {
-            databases,
-            metrics,
-            mailer,
-            created,
-            failures,
-            are_default,
-            actor,
-            token_lifetime,
-            deliver_to,
-            secrets,
-            erased,
-        } = self;
+        let Loaded { databases, created, failures, are_default, actor, secrets, .. } = self;
         let url = databases.host();
         let names = created.iter().map(|created| created.extension.name());
         let shared = !names.clone().any(|name| databases.has_own(name));
@@ -397,7 +398,7 @@ impl Loaded {
         let database = Database::open(url)?;
         // Only one process at a time may install.
         let mut start = database.start(url).await?;
-        let sender = Sender::new(deliver_to, Arc::clone(&metrics));
+        let sender = Sender::new(self.deliver_to, Arc::clone(&self.metrics));
         let opened: Arc<OnceLock<Weak<dyn Persons>>> = Arc::default();
         let installed = start.run(async {
             refuse_unfinished_copy(&database, url).await?;
@@ -416,16 +417,16 @@ impl Loaded {
         let (state, extensions, failures) = installed?;
         let inner = Arc::new(Inner {
             state,
-            metrics,
+            metrics: self.metrics,
             traffic: Traffic::default(),
             storage,
             extensions,
             libraries,
             unserved: failures.logged(),
-            mailer,
+            mailer: self.mailer,
             secrets,
-            erased,
-            token_lifetime,
+            erased: self.erased,
+            token_lifetime: self.token_lifetime,
             closed: AtomicBool::new(false),
         });
         let as_persons: Arc<dyn Persons> = inner.clone();
@@ -568,10 +569,8 @@ async fn register(
             if let Some(actor) = actor
                 && !registration.granted.is_empty()
             {
-                let id = description.name.clone();
-                let record = Record { kind: "extension".to_owned(), id };
                 let what = format!("install an extension: {}", registration.granted.join(", "));
-                actor.record(transaction, record, &what).await?;
+                actor.record(transaction, ("extension", name), &what).await?;
             }
         }
         // Other processes reload their state only if something has changed.

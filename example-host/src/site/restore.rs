@@ -23,6 +23,16 @@ use crate::watch::audit::Actor;
 /// The folder in which files become a site before they are moved to their place.
 const STAGING: &str = ".restoring";
 
+/// A backup on its way to a new place.
+struct Restoration<'a> {
+    backup: &'a Path,
+    manifest: Manifest,
+    databases: &'a Databases,
+    secrets: &'a Arc<Secrets>,
+    libraries: &'a Libraries,
+    actor: Actor,
+}
+
 /// Restores a backup into a database that is empty, or to files that do not exist.
 ///
 /// # Errors
@@ -46,13 +56,105 @@ pub(crate) async fn restore(
         )));
     }
     ErasedList::of(databases).compare(manifest.erased_persons).await?;
+    let restoration = Restoration { backup, manifest, databases, secrets, libraries, actor };
     match databases.host().path() {
-        Some(file) => {
-            restore_files(backup, &manifest, databases, file, secrets, libraries, actor).await?
-        }
-        None => restore_dumps(backup, &manifest, databases, secrets, libraries, actor).await?,
+        Some(file) => restoration.restore_files(file).await?,
+        None => restoration.restore_dumps().await?,
     }
-    keys::compare(manifest.secret_key.as_deref(), secrets)
+    keys::compare(restoration.manifest.secret_key.as_deref(), secrets)
+}
+
+impl Restoration<'_> {
+    /// Loads the libraries, which have to be those of all extensions in the backup, for a site with these databases.
+    fn load(&self, databases: &Databases) -> Result<Loaded, Error> {
+        let loaded = Site::load(databases, self.libraries, &MailSettings::default())?;
+        if let Some(name) = self.manifest.extensions.iter().find(|name| !loaded.has(name)) {
+            return Err(Error::Invalid(format!(
+                "the site has the extension {name}, which is not loaded; name its library with --plugin"
+            )));
+        }
+        // The key, and the list of those who were erased since the backup, are at the new place, also while the files
+        // are not.
+        let begun_on = self.manifest.begun_on.as_deref().and_then(moment::parse);
+        let erased = ErasedList::of(self.databases).restored_from(begun_on);
+        Ok(loaded.on_behalf_of(self.actor.clone()).secrets(self.secrets).erased(erased))
+    }
+
+    /// The site is opened in a folder of its own and then moved, the file of the host last: without that one
+    /// there is no site.
+    async fn restore_files(&self, host: &Path) -> Result<(), Error> {
+        let folder = host.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
+        let staging = folder.join(STAGING);
+        let place = |part: &Part| match &part.extension {
+            Some(name) => PathBuf::from(format!("{}.db", file_stem(name))),
+            None => PathBuf::from(host.file_name().unwrap_or_default()),
+        };
+        let taken = self.manifest.parts.iter().flat_map(|part| beside(&folder.join(place(part))));
+        if let Some(taken) = taken.into_iter().find(|path| path.exists()) {
+            return Err(Error::Invalid(format!(
+                "{} exists; move the files of the site that was there away, or restore into another \
+                 folder",
+                taken.display()
+            )));
+        }
+        if staging.exists() {
+            std::fs::remove_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
+        }
+        private::create_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
+        let restored = async {
+            let loaded = self.load(&self.databases.clone().moved_to(&staging))?;
+            for part in &self.manifest.parts {
+                for file in &part.files {
+                    copy(&self.backup.join(file), &staging.join(place(part)))?;
+                }
+            }
+            note(loaded, self.actor.clone()).await?;
+            for part in &self.manifest.parts {
+                // The log of a file first: with the file alone there would be an incomplete site.
+                for from in beside(&staging.join(place(part))).into_iter().rev() {
+                    if from.exists() && !from.as_os_str().to_string_lossy().ends_with("-shm") {
+                        sync(&from)?;
+                        let to = folder.join(from.file_name().unwrap_or_default());
+                        std::fs::rename(&from, &to).map_err(|error| Error::file(to, error))?;
+                    }
+                }
+            }
+            sync(folder)
+        }
+        .await;
+        // The next attempt removes what cannot be removed now.
+        let _ = std::fs::remove_dir_all(&staging);
+        restored
+    }
+
+    async fn restore_dumps(&self) -> Result<(), Error> {
+        let Self { backup, manifest, databases, .. } = self;
+        let loaded = self.load(databases)?;
+        let mut parts = Vec::new();
+        for part in &manifest.parts {
+            let url = match &part.extension {
+                Some(name) => databases.own_of(name).ok_or_else(|| databases.not_given(name))?,
+                None => databases.host(),
+            };
+            ensure_empty(url, part).await?;
+            parts.push((url, part));
+        }
+        let has_part =
+            |name: &str| parts.iter().any(|(_, part)| part.extension.as_deref() == Some(name));
+        let own = |name: &&String| databases.has_own(name) && !has_part(name);
+        if let Some(name) = manifest.extensions.iter().find(own) {
+            return Err(Error::Invalid(format!(
+                "{name} had no database of its own when the backup was made; restore it without one, and \
+                 then copy the site"
+            )));
+        }
+        for (url, part) in parts {
+            dump::restore(url, &part.schema, &part.modules, backup, &part.files).await?;
+        }
+        note(loaded, self.actor.clone()).await
+    }
 }
 
 fn engine_of(url: &DatabaseUrl) -> Engine {
@@ -74,31 +176,6 @@ fn read(backup: &Path) -> Result<Manifest, Error> {
     })
 }
 
-/// Loads the libraries, which have to be those of all extensions in the backup.
-fn load(
-    manifest: &Manifest,
-    databases: &Databases,
-    secrets: &Arc<Secrets>,
-    libraries: &Libraries,
-    actor: Actor,
-) -> Result<Loaded, Error> {
-    let loaded = Site::load(databases, libraries, &MailSettings::default())?;
-    let missing = manifest.extensions.iter().find(|name| !loaded.has(name));
-    match missing {
-        Some(name) => Err(Error::Invalid(format!(
-            "the site has the extension {name}, which is not loaded; name its library with --plugin"
-        ))),
-        // The key is at the new place, also while the files are not.
-        None => Ok(loaded.on_behalf_of(actor).secrets(secrets)),
-    }
-}
-
-/// The list, at the final place, of those who were erased since the backup.
-fn erased_since(manifest: &Manifest, databases: &Databases) -> ErasedList {
-    let begun_on = manifest.begun_on.as_deref().and_then(moment::parse);
-    ErasedList::of(databases).restored_from(begun_on)
-}
-
 /// Records in the restored site that it was restored, and lets its extensions know.
 async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
     let site = loaded.open().await?;
@@ -118,65 +195,6 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
     noted
 }
 
-/// The site is opened in a folder of its own and then moved, the file of the host last: without that one
-/// there is no site.
-async fn restore_files(
-    backup: &Path,
-    manifest: &Manifest,
-    databases: &Databases,
-    host: &Path,
-    secrets: &Arc<Secrets>,
-    libraries: &Libraries,
-    actor: Actor,
-) -> Result<(), Error> {
-    let folder = host.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
-    let staging = folder.join(STAGING);
-    let place = |part: &Part| match &part.extension {
-        Some(name) => PathBuf::from(format!("{}.db", file_stem(name))),
-        None => PathBuf::from(host.file_name().unwrap_or_default()),
-    };
-    let taken = manifest.parts.iter().flat_map(|part| beside(&folder.join(place(part))));
-    if let Some(taken) = taken.into_iter().find(|path| path.exists()) {
-        return Err(Error::Invalid(format!(
-            "{} exists; move the files of the site that was there away, or restore into another \
-             folder",
-            taken.display()
-        )));
-    }
-    if staging.exists() {
-        std::fs::remove_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
-    }
-    private::create_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
-    let restored = async {
-        let unmoved = databases.clone().moved_to(&staging);
-        let loaded = load(manifest, &unmoved, secrets, libraries, actor.clone())?;
-        let loaded = loaded.erased(erased_since(manifest, databases));
-        for part in &manifest.parts {
-            for file in &part.files {
-                copy(&backup.join(file), &staging.join(place(part)))?;
-            }
-        }
-        note(loaded, actor).await?;
-        for part in &manifest.parts {
-            // The log of a file first: with the file alone there would be an incomplete site.
-            for from in beside(&staging.join(place(part))).into_iter().rev() {
-                if from.exists() && !from.as_os_str().to_string_lossy().ends_with("-shm") {
-                    sync(&from)?;
-                    let to = folder.join(from.file_name().unwrap_or_default());
-                    std::fs::rename(&from, &to).map_err(|error| Error::file(to, error))?;
-                }
-            }
-        }
-        sync(folder)
-    }
-    .await;
-    // The next attempt removes what cannot be removed now.
-    let _ = std::fs::remove_dir_all(&staging);
-    restored
-}
-
 /// The files of a SQLite database, that of the tables first.
 fn beside(file: &Path) -> Vec<PathBuf> {
     let with = |end: &&str| {
@@ -191,40 +209,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let mut source = std::fs::File::open(from).map_err(|error| Error::file(from, error))?;
     let copied = private::create_new(to).and_then(|mut new| std::io::copy(&mut source, &mut new));
     copied.map(drop).map_err(|error| Error::file(to, error))
-}
-
-async fn restore_dumps(
-    backup: &Path,
-    manifest: &Manifest,
-    databases: &Databases,
-    secrets: &Arc<Secrets>,
-    libraries: &Libraries,
-    actor: Actor,
-) -> Result<(), Error> {
-    let loaded = load(manifest, databases, secrets, libraries, actor.clone())?;
-    let loaded = loaded.erased(erased_since(manifest, databases));
-    let mut parts = Vec::new();
-    for part in &manifest.parts {
-        let url = match &part.extension {
-            Some(name) => databases.own_of(name).ok_or_else(|| databases.not_given(name))?,
-            None => databases.host(),
-        };
-        ensure_empty(url, part).await?;
-        parts.push((url, part));
-    }
-    let has_part =
-        |name: &str| parts.iter().any(|(_, part)| part.extension.as_deref() == Some(name));
-    let own = |name: &&String| databases.has_own(name) && !has_part(name);
-    if let Some(name) = manifest.extensions.iter().find(own) {
-        return Err(Error::Invalid(format!(
-            "{name} had no database of its own when the backup was made; restore it without one, and \
-             then copy the site"
-        )));
-    }
-    for (url, part) in parts {
-        dump::restore(url, &part.schema, &part.modules, backup, &part.files).await?;
-    }
-    note(loaded, actor).await
 }
 
 /// Fails if there are tables, or if the tables would be in another schema of PostgreSQL than they were.

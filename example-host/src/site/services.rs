@@ -54,11 +54,7 @@ pub(crate) struct Shared {
     pub(crate) site: Arc<OnceLock<Weak<dyn Persons>>>,
 }
 
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
-}
+crate::base::opaque::opaque!(Shared);
 
 #[derive(Debug)]
 struct Link {

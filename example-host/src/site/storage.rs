@@ -5,11 +5,12 @@
 //! easier to read.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::base::database_url::DatabaseUrl;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::database::{Database, Engine, sql};
 
 /// How long a result is cached.
@@ -56,13 +57,12 @@ impl Storage {
 
     /// The sizes, at most some seconds old.
     pub(crate) async fn stored(&self, database: &Database) -> Result<Stored, Error> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = lock(&self.known).clone();
         if let Some((_, stored)) = known.filter(|(asked, _)| asked.elapsed() < KNOWN_FOR) {
             return Ok(stored);
         }
         let stored = self.ask(database).await?;
-        let known = Some((Instant::now(), stored.clone()));
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *lock(&self.known) = Some((Instant::now(), stored.clone()));
         Ok(stored)
     }
 

@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -44,11 +44,11 @@ pub(crate) struct Metrics {
     in_flight: Gauge,
     connections: Gauge,
     waiting: Gauge,
-    mails: Family<OfMails, Counter>,
-    audited: Family<OfAudit, Counter>,
+    mails: Family<OfResult, Counter>,
+    audited: Family<OfResult, Counter>,
     jobs: Family<OfRuns, Counter>,
     last_runs: Family<OfJob, Gauge<f64, AtomicU64>>,
-    deliveries: Family<OfDeliveries, Counter>,
+    deliveries: Family<OfResult, Counter>,
     delivery_durations: Histogram,
     delivering: Gauge,
 }
@@ -65,12 +65,7 @@ struct OfRoute {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfMails {
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfAudit {
+struct OfResult {
     result: &'static str,
 }
 
@@ -78,11 +73,6 @@ struct OfAudit {
 struct OfRuns {
     extension: String,
     job: String,
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfDeliveries {
     result: &'static str,
 }
 
@@ -95,77 +85,69 @@ struct OfJob {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("host");
-        let requests = Family::default();
+        let all = &mut registry;
         let durations =
             Family::new_with_constructor((|| Histogram::new(DURATIONS)) as fn() -> Histogram);
-        let (in_flight, connections, waiting) =
-            (Gauge::default(), Gauge::default(), Gauge::default());
-        let mails = Family::<OfMails, Counter>::default();
-        // Counters exist from the start, so that their first increase is visible.
-        for result in ["sent", "failed", "refused"] {
-            drop(mails.get_or_create(&OfMails { result }));
-        }
-        let audited = Family::<OfAudit, Counter>::default();
-        for result in ["written", "lost"] {
-            drop(audited.get_or_create(&OfAudit { result }));
-        }
-        registry.register("http_requests", "Requests answered", requests.clone());
-        registry.register(
-            "http_request_duration_seconds",
-            "Duration of requests that do not wait, from their headers to the answer",
-            durations.clone(),
-        );
-        registry.register("http_requests_in_flight", "Requests in progress", in_flight.clone());
-        registry.register("http_connections", "Open connections", connections.clone());
-        registry.register(
-            "http_requests_waiting",
-            "Requests in progress that wait for something to answer",
-            waiting.clone(),
-        );
-        registry.register("mails", "Mails sent for extensions", mails.clone());
-        registry.register("audit_entries", "Changes for the audit trail", audited.clone());
-        let jobs = Family::<OfRuns, Counter>::default();
-        registry.register("job_runs", "Runs of jobs of extensions", jobs.clone());
-        let last_runs = Family::<OfJob, Gauge<f64, AtomicU64>>::default();
-        registry.register(
-            "job_last_run_seconds",
-            "Duration of the last run of a job",
-            last_runs.clone(),
-        );
-        let deliveries = Family::<OfDeliveries, Counter>::default();
-        for result in DELIVERIES {
-            drop(deliveries.get_or_create(&OfDeliveries { result }));
-        }
-        let (delivery_durations, delivering) = (Histogram::new(DURATIONS), Gauge::default());
-        registry.register(
-            "deliveries",
-            "Requests sent to other sites for extensions",
-            deliveries.clone(),
-        );
-        registry.register(
-            "delivery_duration_seconds",
-            "Duration of requests to other sites, from resolution to the end of the answer",
-            delivery_durations.clone(),
-        );
-        registry.register(
-            "deliveries_in_flight",
-            "Requests to other sites in progress",
-            delivering.clone(),
-        );
+        // In the order of the text.
         Self {
+            requests: add(all, "http_requests", "Requests answered", Family::default()),
+            durations: add(
+                all,
+                "http_request_duration_seconds",
+                "Duration of requests that do not wait, from their headers to the answer",
+                durations,
+            ),
+            in_flight: add(
+                all,
+                "http_requests_in_flight",
+                "Requests in progress",
+                Gauge::default(),
+            ),
+            connections: add(all, "http_connections", "Open connections", Gauge::default()),
+            waiting: add(
+                all,
+                "http_requests_waiting",
+                "Requests in progress that wait for something to answer",
+                Gauge::default(),
+            ),
+            mails: add(
+                all,
+                "mails",
+                "Mails sent for extensions",
+                results(&["sent", "failed", "refused"]),
+            ),
+            audited: add(
+                all,
+                "audit_entries",
+                "Changes for the audit trail",
+                results(&["written", "lost"]),
+            ),
+            jobs: add(all, "job_runs", "Runs of jobs of extensions", Family::default()),
+            last_runs: add(
+                all,
+                "job_last_run_seconds",
+                "Duration of the last run of a job",
+                Family::default(),
+            ),
+            deliveries: add(
+                all,
+                "deliveries",
+                "Requests sent to other sites for extensions",
+                results(&DELIVERIES),
+            ),
+            delivery_durations: add(
+                all,
+                "delivery_duration_seconds",
+                "Duration of requests to other sites, from resolution to the end of the answer",
+                Histogram::new(DURATIONS),
+            ),
+            delivering: add(
+                all,
+                "deliveries_in_flight",
+                "Requests to other sites in progress",
+                Gauge::default(),
+            ),
             registry,
-            requests,
-            durations,
-            in_flight,
-            connections,
-            waiting,
-            mails,
-            audited,
-            jobs,
-            last_runs,
-            deliveries,
-            delivery_durations,
-            delivering,
         }
     }
 
@@ -198,12 +180,12 @@ impl Metrics {
 
     /// Counts a mail by its result: `sent`, `failed` or `refused`.
     pub(crate) fn mail(&self, result: &'static str) {
-        self.mails.get_or_create(&OfMails { result }).inc();
+        self.mails.get_or_create(&OfResult { result }).inc();
     }
 
     /// Counts changes by their result in the audit trail: `written` or `lost`.
     pub(crate) fn audited(&self, result: &'static str, count: u64) {
-        self.audited.get_or_create(&OfAudit { result }).inc_by(count);
+        self.audited.get_or_create(&OfResult { result }).inc_by(count);
     }
 
     /// Counts a run of a job, and keeps its duration.
@@ -228,7 +210,7 @@ impl Metrics {
 
     /// Counts a request to another site that was not sent: `refused` or `busy`.
     pub(crate) fn undelivered(&self, result: &'static str) {
-        self.deliveries.get_or_create(&OfDeliveries { result }).inc();
+        self.deliveries.get_or_create(&OfResult { result }).inc();
     }
 
     /// All metrics as text, with the current readings.
@@ -241,6 +223,21 @@ impl Metrics {
         encode_eof(&mut text)?;
         Ok(text)
     }
+}
+
+/// Registers a metric, and returns it.
+fn add<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// Counters by results. They exist from the start, so that their first increase is visible.
+fn results(all: &[&'static str]) -> Family<OfResult, Counter> {
+    let counters = Family::default();
+    for result in all {
+        drop(counters.get_or_create(&OfResult { result }));
+    }
+    counters
 }
 
 /// Increments a gauge until it is dropped.

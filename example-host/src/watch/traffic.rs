@@ -3,10 +3,11 @@
 //! client.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use time::{OffsetDateTime, PrimitiveDateTime};
 
+use crate::base::lock::lock;
 use crate::base::text::now;
 
 /// The number of minutes that are kept.
@@ -84,7 +85,7 @@ impl Traffic {
 
     /// Keeps a refused request.
     pub(crate) fn refused(&self, refused: Refused) {
-        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refusals = lock(&self.refusals);
         refusals.truncate(REFUSALS - 1);
         refusals.push_front(refused);
     }
@@ -96,12 +97,11 @@ impl Traffic {
 
     /// The last refused requests, newest first.
     pub(crate) fn refusals(&self) -> Vec<Refused> {
-        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        refusals.iter().cloned().collect()
+        lock(&self.refusals).iter().cloned().collect()
     }
 
     fn answered_in(&self, number: i64, status: u16) {
-        let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minutes = lock(&self.minutes);
         let Some(minute) = minutes.get_mut(place(number)) else { return };
         if minute.number != number {
             *minute = Minute { number, ..Minute::default() };
@@ -112,7 +112,7 @@ impl Traffic {
     }
 
     fn hour_until(&self, last: i64) -> Vec<Minute> {
-        let minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
+        let minutes = lock(&self.minutes);
         let first = last - (MINUTES as i64 - 1);
         let of = |number| {
             let known = minutes.get(place(number)).filter(|minute| minute.number == number);

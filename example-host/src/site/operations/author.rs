@@ -12,7 +12,6 @@ use crate::identity::administrators::{Administrators, Force};
 use crate::identity::{sessions, users};
 use crate::site::Site;
 use crate::site::state::State;
-use crate::watch::audit::Record;
 
 use super::operation::Operation;
 
@@ -139,10 +138,7 @@ impl<'s> Author<'s> {
             }
             Checks::Session(_) | Checks::Command(None, _) => {}
         }
-        if let Some(actor) = site.actor() {
-            let of = Record { kind: kind.to_owned(), id: id.to_string() };
-            actor.record(transaction, of, &what).await?;
-        }
+        site.record(transaction, kind, id, &what).await?;
         Ok(Recorded { operation, record })
     }
 }

@@ -16,8 +16,7 @@ pub(crate) mod users;
 pub(crate) use self::author::Recorded;
 pub(crate) use self::operation::Operation;
 
-/// Every operation. Tests hold it against the forms of the pages and against the commands.
-#[cfg(test)]
+/// Every operation. Tests hold it against the forms of the pages and against the commands, which find theirs here.
 pub(crate) static ALL: [&Operation; 27] = [
     &users::ADD,
     &users::CHANGE,

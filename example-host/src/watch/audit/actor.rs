@@ -2,7 +2,7 @@
 //! own accord. What they change is recorded in the transaction of the change.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use crate::base::error::Error;
@@ -56,29 +56,8 @@ impl Actor {
         }
     }
 
-    /// A user who has signed in, and has sent the form of a page.
-    pub(crate) fn of_page(
-        page: &'static str,
-        user: (i64, String),
-        session: SecretHash,
-        audit: &Arc<Audit>,
-        ids: (String, Option<String>),
-    ) -> Self {
-        Self::of_form(page, user, Means::Session(session), audit, ids)
-    }
-
-    /// A user who has opened a link of a mail, and has sent the form of its page.
-    pub(crate) fn of_link(
-        page: &'static str,
-        user: (i64, String),
-        client: IpAddr,
-        audit: &Arc<Audit>,
-        ids: (String, Option<String>),
-    ) -> Self {
-        Self::of_form(page, user, Means::Link(client), audit, ids)
-    }
-
-    fn of_form(
+    /// A user who has sent the form of a page, in a session or by a link of a mail.
+    pub(crate) fn of_form(
         page: &'static str,
         (user, username): (i64, String),
         means: Means,
@@ -134,14 +113,16 @@ impl Actor {
         Self { request, ..self.clone() }
     }
 
-    /// Records what they change, in the transaction of the change.
+    /// Records what they change, in the transaction of the change: the kind and the key of the record, and what is
+    /// done to it.
     pub(crate) async fn record(
         &self,
         transaction: &mut Connection,
-        record: Record,
+        (kind, id): (&str, impl Display),
         what: &str,
     ) -> Result<(), Error> {
-        self.write(transaction, self.entry(record, what).lasting()).await
+        let record = Record { kind: kind.to_owned(), id: id.to_string() };
+        self.write(transaction, Entry { lasting: true, ..self.entry(record, what) }).await
     }
 
     /// Records what can happen any number of times, in the transaction of that, such as signing in. The

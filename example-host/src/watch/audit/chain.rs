@@ -32,17 +32,17 @@ impl Chain {
 
 impl Link {
     /// The next entry of the chain.
-    pub(super) fn next(&self, id: i64, stored: &Stored) -> Self {
+    pub(super) fn next(&self, stored: &Stored) -> Self {
         let mut hash = Sha256::new();
         hash.update(self.hash);
-        for text in stored.texts(id) {
+        for text in stored.texts() {
             // With its length before it, no text can pass for the end of one and the beginning of
             // the next.
             let length = text.as_ref().map_or(u64::MAX, |text| text.len() as u64);
             hash.update(length.to_be_bytes());
             hash.update(text.unwrap_or_default());
         }
-        Self { id, hash: hash.finalize().into() }
+        Self { id: stored.id, hash: hash.finalize().into() }
     }
 }
 
@@ -61,10 +61,10 @@ pub(super) async fn append(
         }
         let before = Ends::read(transaction, chain).await?;
         let mut ends = before;
-        for stored in new {
-            let id = transaction.insert(stored.insertion()).await?;
-            let next = ends.last.next(id, &stored);
-            transaction.execute(chain.insertion(id, ends.last.id, &next.hash)).await?;
+        for mut stored in new {
+            stored.id = transaction.insert(stored.insertion()).await?;
+            let next = ends.last.next(&stored);
+            transaction.execute(chain.insertion(next.id, ends.last.id, &next.hash)).await?;
             ends.last = next;
         }
         if let Some(bounds) = bounds {
@@ -137,7 +137,11 @@ mod tests {
     fn every_column_and_the_entry_before_are_in_the_hash() {
         let before = Link { id: 1, hash: [7; 32] };
         let plain = entry("POST", "x");
-        let hash = |before: &Link, id, entry: &Entry| before.next(id, &Stored::of(entry)).hash;
+        let hash = |before: &Link, id, entry: &Entry| {
+            let mut stored = Stored::of(entry);
+            stored.id = id;
+            before.next(&stored).hash
+        };
         let of_plain = hash(&before, 2, &plain);
         assert_eq!(of_plain, hash(&before, 2, &plain.clone()));
         let record = Record { kind: "k".to_owned(), id: String::new() };

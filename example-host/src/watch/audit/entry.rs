@@ -136,12 +136,6 @@ impl Entry {
         }
     }
 
-    /// Makes it a lasting one.
-    pub(crate) fn lasting(mut self) -> Self {
-        self.lasting = true;
-        self
-    }
-
     /// Sets the user and the credentials.
     pub(crate) fn by(mut self, user: i64, username: &str, means: &Means) -> Self {
         (self.user, self.username, self.means) = (user, username.to_owned(), means.to_string());

@@ -9,7 +9,7 @@ use crate::base::text::harmless;
 use crate::database::Database;
 
 use super::list::{Cursor, Filter, lines};
-use super::rows::{AT_ONCE, COLUMNS, Line, Place};
+use super::rows::{AT_ONCE, COLUMNS, Place, Stored};
 
 /// The names of what follows the columns of an entry.
 const OF_LINK: [&str; 2] = ["hash", "chain"];
@@ -51,7 +51,7 @@ impl Export {
         let lines = lines(&self.database, &self.wanted, AT_ONCE as i64).await?;
         self.finished = lines.len() < AT_ONCE;
         if let Some(last) = lines.last() {
-            self.wanted.from = Cursor::Before(last.place);
+            self.wanted.from = Cursor::Before(last.place());
         }
         let is_first = !std::mem::replace(&mut self.begun, true);
         let text = match self.format {
@@ -63,12 +63,11 @@ impl Export {
     }
 }
 
-fn as_json(lines: &[Line]) -> Result<Vec<u8>, std::io::Error> {
+fn as_json(lines: &[Stored]) -> Result<Vec<u8>, std::io::Error> {
     let mut text = Vec::new();
     for line in lines {
-        let values = line.stored.values(line.place.id);
         let mut object: Map<String, Value> =
-            COLUMNS.into_iter().map(str::to_owned).zip(values).collect();
+            COLUMNS.into_iter().map(str::to_owned).zip(line.values()).collect();
         for (name, text) in OF_LINK.into_iter().zip(link(line)) {
             object.insert(name.to_owned(), text.into());
         }
@@ -78,20 +77,20 @@ fn as_json(lines: &[Line]) -> Result<Vec<u8>, std::io::Error> {
     Ok(text)
 }
 
-fn as_csv(lines: &[Line], with_names: bool) -> Result<Vec<u8>, std::io::Error> {
+fn as_csv(lines: &[Stored], with_names: bool) -> Result<Vec<u8>, std::io::Error> {
     let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     if with_names {
         writer.write_record(COLUMNS.into_iter().chain(OF_LINK))?;
     }
     for line in lines {
-        let texts = line.stored.texts(line.place.id).into_iter().chain(link(line));
+        let texts = line.texts().into_iter().chain(link(line));
         writer.write_record(texts.map(|text| harmless(text.unwrap_or_default())))?;
     }
     writer.into_inner().map_err(|error| error.into_error())
 }
 
 /// The values of [`OF_LINK`]; none for an entry from before there was a chain.
-fn link(line: &Line) -> [Option<String>; 2] {
-    let link = line.link.as_ref().map(|(chain, hash)| [hex::encode(hash), chain.name().to_owned()]);
+fn link(line: &Stored) -> [Option<String>; 2] {
+    let link = line.link().map(|(chain, hash)| [hex::encode(hash), chain.name().to_owned()]);
     link.map_or([None, None], |texts| texts.map(Some))
 }

@@ -8,7 +8,7 @@ use crate::base::text::fold;
 use crate::database::{Database, Statement, select};
 
 use super::entry::{Entry, Origin, Record};
-use super::rows::{Found, Line, Place};
+use super::rows::{Place, Stored};
 
 /// The number of entries on a page.
 const PAGE: usize = 50;
@@ -54,8 +54,8 @@ pub(crate) async fn list(database: &Database, wanted: &Filter) -> Result<Listed,
     if matches!(wanted.from, Cursor::Before(_)) {
         lines.reverse();
     }
-    let newest = lines.first().map(|line| line.place);
-    let oldest = lines.last().map(|line| line.place);
+    let newest = lines.first().map(Stored::place);
+    let oldest = lines.last().map(Stored::place);
     // A page that was reached from one side has another page on that side.
     let (newer, older) = match wanted.from {
         Cursor::Start => (None, oldest.filter(|_| more)),
@@ -96,7 +96,7 @@ pub(super) async fn lines(
     database: &Database,
     wanted: &Filter,
     count: i64,
-) -> Result<Vec<Line>, Error> {
+) -> Result<Vec<Stored>, Error> {
     // Forwards and backwards.
     const ALL: [&str; 2] = page!("");
     const OF_REQUEST: [&str; 2] = page!("(request_id = ? OR client_request_id = ?) AND");
@@ -119,24 +119,23 @@ pub(super) async fn lines(
     let is_rare = wanted.origin.is_some_and(|origin| origin != Origin::Api);
     // The condition that matches the fewest entries is looked up first.
     let statement = if !wanted.request.is_empty() {
-        select::<Found>(OF_REQUEST[direction])
+        select::<Stored>(OF_REQUEST[direction])
             .bind(wanted.request.as_str())
             .bind(wanted.request.as_str())
     } else if !id.is_empty() {
-        select::<Found>(OF_RECORD[direction]).bind(id.as_str())
+        select::<Stored>(OF_RECORD[direction]).bind(id.as_str())
     } else if !username.is_empty() {
-        select::<Found>(OF_USER[direction]).bind(username.as_str())
+        select::<Stored>(OF_USER[direction]).bind(username.as_str())
     } else if !kind.is_empty() && !is_rare {
-        select::<Found>(OF_TYPE[direction]).bind(kind.as_str())
+        select::<Stored>(OF_TYPE[direction]).bind(kind.as_str())
     } else if wanted.origin.is_some() {
-        select::<Found>(OF_ORIGIN[direction]).bind(origin)
+        select::<Stored>(OF_ORIGIN[direction]).bind(origin)
     } else {
-        select::<Found>(ALL[direction])
+        select::<Stored>(ALL[direction])
     };
     let statement = statement.bind(since).bind(until).bind(beside.at).bind(beside.id);
     let asked = [username.as_str(), origin, kind, id, wanted.request.as_str()];
     let twice = |statement: Statement, text: &str| statement.bind(text).bind(text);
     let statement = asked.into_iter().fold(statement, twice).bind(wanted.request.as_str());
-    let found: Vec<Found> = database.fetch_all(statement.bind(count)).await?;
-    Ok(found.into_iter().map(Line::from).collect())
+    database.fetch_all(statement.bind(count)).await
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::base::error::Error;
 use crate::database::{Database, select};
 
-use super::rows::{AT_ONCE, COLUMNS, Found, Line};
+use super::rows::{AT_ONCE, COLUMNS, Stored};
 
 /// What a user has done, oldest first, with the names of the columns.
 pub(crate) async fn of_user(
@@ -16,14 +16,13 @@ pub(crate) async fn of_user(
     let (mut entries, mut last) = (Vec::new(), 0);
     loop {
         let statement =
-            select::<Found>("FROM host_audit WHERE user_id = ? AND id > ? ORDER BY id LIMIT ?");
+            select::<Stored>("FROM host_audit WHERE user_id = ? AND id > ? ORDER BY id LIMIT ?");
         let statement = statement.bind(user).bind(last).bind(AT_ONCE as i64);
-        let found: Vec<Found> = database.fetch_all(statement).await?;
+        let found: Vec<Stored> = database.fetch_all(statement).await?;
         let is_end = found.len() < AT_ONCE;
-        for Line { place, stored, .. } in found.into_iter().map(Line::from) {
-            last = place.id;
-            let values = stored.values(last);
-            entries.push(COLUMNS.into_iter().map(str::to_owned).zip(values).collect());
+        for stored in found {
+            last = stored.id;
+            entries.push(COLUMNS.into_iter().map(str::to_owned).zip(stored.values()).collect());
         }
         if is_end {
             return Ok(entries);

@@ -34,10 +34,12 @@ pub(super) const COLUMNS: [&str; 15] = [
 ];
 
 row! {
-    /// An entry with its hash in either chain.
-    pub(super) struct Found {
-        id: i64,
-        at: PrimitiveDateTime = "done_on",
+    /// An entry with its columns exactly as they are stored, and with its hash in either chain.
+    #[derive(Debug)]
+    pub(super) struct Stored {
+        /// 0 until it is written.
+        pub(super) id: i64,
+        pub(super) at: PrimitiveDateTime = "done_on",
         user: i64 = "user_id",
         username: String,
         username_fold: String,
@@ -51,6 +53,7 @@ row! {
         status: i64,
         request: String = "request_id",
         request_of_client: Option<String> = "client_request_id",
+        /// Neither chain has an entry from before there was one.
         lasting: Option<Vec<u8>> = "(SELECT hash FROM host_audit_lasting_chain chain \
                                      WHERE chain.id = host_audit.id)",
         other: Option<Vec<u8>> = "(SELECT hash FROM host_audit_chain chain WHERE chain.id = host_audit.id)",
@@ -64,34 +67,6 @@ pub(crate) struct Place {
     pub(crate) id: i64,
 }
 
-/// The columns of an entry without its key, exactly as they are stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
-    at: PrimitiveDateTime,
-    user: i64,
-    username: String,
-    username_fold: String,
-    means: String,
-    origin: String,
-    method: String,
-    route: String,
-    what: String,
-    kind: String,
-    record: String,
-    status: i64,
-    request: String,
-    request_of_client: Option<String>,
-}
-
-/// An entry that was read.
-#[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) place: Place,
-    pub(super) stored: Stored,
-    /// Its chain and its hash; `None` for an entry from before there was a chain.
-    pub(super) link: Option<(Chain, Vec<u8>)>,
-}
-
 impl Stored {
     /// An entry with its texts truncated to the length of their columns, and without NUL
     /// characters, which databases refuse.
@@ -100,6 +75,7 @@ impl Stored {
             text.chars().filter(|character| *character != '\0').take(length).collect()
         };
         Self {
+            id: 0,
             at: entry.at,
             user: entry.user,
             username: short(&entry.username, 150),
@@ -114,7 +90,19 @@ impl Stored {
             status: i64::from(entry.status),
             request: short(&entry.request, 64),
             request_of_client: entry.request_of_client.as_deref().map(|id| short(id, 64)),
+            lasting: None,
+            other: None,
         }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place { at: self.at, id: self.id }
+    }
+
+    /// Its chain and its hash; `None` for an entry from before there was a chain.
+    pub(super) fn link(&self) -> Option<(Chain, &[u8])> {
+        let lasting = self.lasting.as_deref().map(|hash| (Chain::Lasting, hash));
+        lasting.or_else(|| Some((Chain::Other, self.other.as_deref()?)))
     }
 
     /// The statement that writes it with a new key.
@@ -124,12 +112,12 @@ impl Stored {
              client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))
     }
 
-    /// The statement that writes it with this key.
-    fn insertion_as(&self, id: i64) -> Statement {
+    /// The statement that writes it with the key that it has.
+    fn insertion_with_key(&self) -> Statement {
         let statement = sql("INSERT INTO host_audit (id, done_on, user_id, username, \
              username_fold, means, origin, method, route, what, record_type, record_id, status, \
              request_id, client_request_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-        self.bind(statement.bind(id))
+        self.bind(statement.bind(self.id))
     }
 
     fn bind(&self, statement: Statement) -> Statement {
@@ -142,10 +130,10 @@ impl Stored {
     }
 
     /// The values of [`COLUMNS`] as text.
-    pub(super) fn texts(&self, id: i64) -> [Option<String>; 15] {
+    pub(super) fn texts(&self) -> [Option<String>; 15] {
         let text = |text: &String| Some(text.clone());
         [
-            Some(id.to_string()),
+            Some(self.id.to_string()),
             Some(moment::show(self.at)),
             Some(self.user.to_string()),
             text(&self.username),
@@ -164,17 +152,17 @@ impl Stored {
     }
 
     /// The values of [`COLUMNS`] as JSON.
-    pub(super) fn values(&self, id: i64) -> impl Iterator<Item = Value> + use<> {
-        let numbers = [("id", id), ("user_id", self.user), ("status", self.status)];
-        COLUMNS.into_iter().zip(self.texts(id)).map(move |(column, text)| {
+    pub(super) fn values(&self) -> impl Iterator<Item = Value> + use<> {
+        let numbers = [("id", self.id), ("user_id", self.user), ("status", self.status)];
+        COLUMNS.into_iter().zip(self.texts()).map(move |(column, text)| {
             let number = numbers.into_iter().find(|(name, _)| *name == column);
             number.map_or_else(|| text.into(), |(_, number)| number.into())
         })
     }
 }
 
-impl From<Line> for Entry {
-    fn from(Line { stored, link, .. }: Line) -> Self {
+impl From<Stored> for Entry {
+    fn from(stored: Stored) -> Self {
         Self {
             at: stored.at,
             user: stored.user,
@@ -189,55 +177,28 @@ impl From<Line> for Entry {
             status: u16::try_from(stored.status).unwrap_or_default(),
             request: stored.request,
             request_of_client: stored.request_of_client,
-            lasting: matches!(link, Some((Chain::Lasting, _))),
+            lasting: stored.lasting.is_some(),
         }
     }
 }
 
 /// The entries after this key, in the order of their keys.
-pub(super) async fn after(connection: &mut Connection, id: i64) -> Result<Vec<Line>, Error> {
-    let statement = select::<Found>("FROM host_audit WHERE id > ? ORDER BY id LIMIT ?");
-    let found: Vec<Found> = connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?;
-    Ok(found.into_iter().map(Line::from).collect())
+pub(super) async fn after(connection: &mut Connection, id: i64) -> Result<Vec<Stored>, Error> {
+    let statement = select::<Stored>("FROM host_audit WHERE id > ? ORDER BY id LIMIT ?");
+    Ok(connection.fetch_all(statement.bind(id).bind(AT_ONCE as i64)).await?)
 }
 
 /// Copies every entry to another database under the same key, which is a part of its hash.
 pub(super) async fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
     let mut last = 0;
     loop {
-        let lines = after(from, last).await?;
-        if lines.is_empty() {
+        let entries = after(from, last).await?;
+        if entries.is_empty() {
             return Ok(());
         }
-        for Line { place, stored, .. } in lines {
-            last = place.id;
-            to.execute(stored.insertion_as(last)).await?;
-        }
-    }
-}
-
-impl From<Found> for Line {
-    fn from(found: Found) -> Self {
-        let lasting = found.lasting.map(|hash| (Chain::Lasting, hash));
-        Self {
-            place: Place { at: found.at, id: found.id },
-            link: lasting.or(found.other.map(|hash| (Chain::Other, hash))),
-            stored: Stored {
-                at: found.at,
-                user: found.user,
-                username: found.username,
-                username_fold: found.username_fold,
-                means: found.means,
-                origin: found.origin,
-                method: found.method,
-                route: found.route,
-                what: found.what,
-                kind: found.kind,
-                record: found.record,
-                status: found.status,
-                request: found.request,
-                request_of_client: found.request_of_client,
-            },
+        for stored in entries {
+            last = stored.id;
+            to.execute(stored.insertion_with_key()).await?;
         }
     }
 }

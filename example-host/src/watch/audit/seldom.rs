@@ -3,8 +3,10 @@
 //! the trail, which would remove the entries about changes from it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::base::lock::lock;
 
 use super::entry::{Entry, Record};
 
@@ -36,7 +38,7 @@ struct Counted {
 impl Seldom {
     /// The entry, if it is to be written at once; otherwise it is counted.
     pub(super) fn first(&self, key: &str, entry: Entry, now: Instant) -> Option<Entry> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         let is_full = known.len() >= KINDS && !known.contains_key(key);
         let (key, entry) = if is_full { (OTHERS, unspecific(entry)) } else { (key, entry) };
         match known.get_mut(key) {
@@ -55,7 +57,7 @@ impl Seldom {
 
     /// The entries about what was counted for a minute.
     pub(super) fn due(&self, now: Instant) -> Vec<Entry> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         let mut due = Vec::new();
         known.retain(|_, counted| {
             if now.saturating_duration_since(counted.since) < COUNTED_FOR {
@@ -73,8 +75,7 @@ impl Seldom {
 
     /// The entries about everything that was counted.
     pub(super) fn rest(&self) -> Vec<Entry> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.drain().filter_map(|(_, mut counted)| counted.numbered()).collect()
+        lock(&self.known).drain().filter_map(|(_, mut counted)| counted.numbered()).collect()
     }
 }
 

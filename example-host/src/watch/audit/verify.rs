@@ -12,7 +12,7 @@ use crate::database::{Connection, Database, sql};
 
 use super::chain::{self, Linked};
 use super::ends::{Chain, Ends, Link, whole};
-use super::rows::{self, AT_ONCE, Line};
+use super::rows::{self, AT_ONCE, Stored};
 
 /// A trail without a fault.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ async fn compare(snapshot: &mut Connection) -> Result<Result<Verified, Broken>, 
             if let Some(line) = line
                 && links.iter().all(Option::is_none)
             {
-                return Ok(Err(Broken { id: *id, fault: Fault::Inserted(line.place.at) }));
+                return Ok(Err(Broken { id: *id, fault: Fault::Inserted(line.at) }));
             }
             for (walk, link) in walks.iter_mut().zip(links) {
                 if let Some(link) = link
@@ -79,7 +79,7 @@ async fn compare(snapshot: &mut Connection) -> Result<Result<Verified, Broken>, 
                 }
             }
             if let Some(line) = line {
-                let at = line.place.at;
+                let at = line.at;
                 entries += 1;
                 between = Some((between.map_or(at, |(first, _)| first), at));
             }
@@ -114,7 +114,7 @@ struct Stretch {
 /// What there is under one key.
 #[derive(Default)]
 struct Place {
-    line: Option<Line>,
+    line: Option<Stored>,
     /// In each chain.
     links: [Option<Linked>; 2],
 }
@@ -123,9 +123,9 @@ impl Stretch {
     async fn after(snapshot: &mut Connection, id: i64) -> Result<Self, Error> {
         let mut page = Self { places: BTreeMap::new(), last: i64::MAX };
         let lines = rows::after(snapshot, id).await?;
-        page.ends_with(lines.get(AT_ONCE - 1).map(|line| line.place.id));
+        page.ends_with(lines.get(AT_ONCE - 1).map(|line| line.id));
         for line in lines {
-            let place = page.places.entry(line.place.id).or_default();
+            let place = page.places.entry(line.id).or_default();
             place.line = Some(line);
         }
         for (number, chain) in Chain::ALL.into_iter().enumerate() {
@@ -163,12 +163,12 @@ impl From<Ends> for Walk {
 
 impl Walk {
     /// Compares the next entry of the chain, or what is left of it.
-    fn step(&mut self, line: Option<&Line>, link: &Linked) -> Result<(), Broken> {
+    fn step(&mut self, line: Option<&Stored>, link: &Linked) -> Result<(), Broken> {
         let (id, previous, hash) = (link.0, link.1, whole(&link.2));
         let missing = |id| Err(Broken { id, fault: Fault::Missing(self.before) });
-        let Some(Line { place, stored, .. }) = line else { return missing(id) };
+        let Some(stored) = line else { return missing(id) };
         if id <= self.at.id {
-            return Err(Broken { id, fault: Fault::Inserted(place.at) });
+            return Err(Broken { id, fault: Fault::Inserted(stored.at) });
         }
         if previous > self.at.id {
             return missing(previous);
@@ -178,12 +178,12 @@ impl Walk {
         {
             return Err(Broken { id: self.at.id, fault: Fault::Inserted(before) });
         }
-        let next = self.at.next(id, stored);
+        let next = self.at.next(stored);
         if next.hash != hash {
-            return Err(Broken { id, fault: Fault::Changed(place.at) });
+            return Err(Broken { id, fault: Fault::Changed(stored.at) });
         }
         self.at = next;
-        self.before = Some(place.at);
+        self.before = Some(stored.at);
         Ok(())
     }
 
