@@ -222,6 +222,11 @@ impl Layout {
         self.notice = Some(notice);
         self
     }
+
+    /// Adds a warning if something was not done.
+    pub(crate) fn warning_if(self, is_refused: bool, text: &str) -> Self {
+        if is_refused { self.with_notice(Notice::bad(text)) } else { self }
+    }
 }
 
 /// The tabs of pages with the same subject.

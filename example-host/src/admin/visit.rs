@@ -80,6 +80,18 @@ pub(crate) enum Outcome {
     Again(View),
 }
 
+impl Outcome {
+    /// A change that was made, with the path of the page that the browser is redirected to.
+    pub(crate) fn done(recorded: Recorded, to: &str, message: impl Into<String>) -> Self {
+        Self::Done { recorded, to: href(to), message: message.into() }
+    }
+
+    /// A form that changes nothing, with the path of that page.
+    pub(crate) fn unchanged(to: &str) -> Self {
+        Self::Unchanged { to: href(to), message: "Nothing was changed.".to_owned() }
+    }
+}
+
 impl Visit {
     /// Whether the user has a permission.
     pub(crate) fn may(&self, needed: Needed) -> bool {

@@ -15,7 +15,7 @@ use crate::admin::offers::Offer;
 use crate::admin::openapi::indented;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::view::{Field, Layout, View};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The maximum number of bytes of an answer that are shown.
@@ -271,10 +271,6 @@ fn render(
         let value = if sent { visit.form.get("body") } else { body.example.as_str() };
         Field::area("body", "Body").hint(format!("As {}.", body.media_type)).value(value)
     });
-    let mut layout = visit.layout(operation.summary.clone());
-    if !fault.is_empty() {
-        layout = layout.with_notice(Notice::bad("Nothing was sent. See below."));
-    }
     let snapshot = visit.site.state().snapshot();
     let permission = operation.permission.as_ref();
     let by = permission.and_then(|needed| needed.granted(visit.session.user, &snapshot));
@@ -283,7 +279,9 @@ fn render(
     let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
     let export = offers.iter().find_map(|offer| offer.page_of_list(document, operation));
     show(&OperationPage {
-        layout,
+        layout: visit
+            .layout(operation.summary.clone())
+            .warning_if(!fault.is_empty(), "Nothing was sent. See below."),
         extension: &document.extension,
         enabled: snapshot.enabled(&document.extension),
         operation,

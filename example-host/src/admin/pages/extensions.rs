@@ -8,7 +8,6 @@ use crate::extensions::registry::{ExtensionEntry, TOKEN_AUTH};
 use crate::site::operations::extensions as operations;
 use crate::site::{BASE_PATH, LibraryEntry, Unserved};
 
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Tabs, View};
@@ -190,7 +189,7 @@ async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
         format!("{name} was disabled. {when_disabled}")
     };
     let recorded = operations::set_enabled(&visit.site, &name, enabled).await?;
-    Ok(Outcome::Done { recorded, to: href("/extensions"), message })
+    Ok(Outcome::done(recorded, "/extensions", message))
 }
 
 /// The effect of disabling an extension, in sentences.

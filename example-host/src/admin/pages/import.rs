@@ -13,7 +13,7 @@ use crate::admin::offers::Offer;
 use crate::admin::problem::Problem;
 use crate::admin::tables::Format;
 use crate::admin::uploads::{KEPT, SentFile, Upload};
-use crate::admin::view::{Field, Layout, Notice, View, show};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit, refusal};
 use crate::site::Site;
 
@@ -173,12 +173,10 @@ fn render(visit: &Visit, extension: &str, fault: &str) -> Result<View, Problem> 
         let value = sent(&field.name);
         field.value(value)
     });
-    let mut layout = visit.layout("Import");
-    if !fault.is_empty() {
-        layout = layout.with_notice(Notice::bad("Nothing was imported. See below."));
-    }
     show(&ImportPage {
-        layout,
+        layout: visit
+            .layout("Import")
+            .warning_if(!fault.is_empty(), "Nothing was imported. See below."),
         extension: offer.extension,
         others: offer.others(&offers),
         kind: kind.value(sent(TYPE)),

@@ -11,7 +11,6 @@ use crate::site::operations::extensions as operations;
 
 use super::extensions::Extension;
 use crate::admin::form::{self, Form};
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Field, Layout, Notice, Tabs, View, sentence};
@@ -120,16 +119,16 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         let layout = visit.layout("").with_notice(Notice::bad("Nothing was saved. See below."));
         return Ok(Outcome::Again(form_with(&visit, layout, &known, entered).await?));
     }
-    let to = href(&format!("/extensions/{name}/parameters"));
+    let to = format!("/extensions/{name}/parameters");
     if changes.is_empty() {
-        return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
+        return Ok(Outcome::unchanged(&to));
     }
     let recorded = operations::change_parameters(&visit.site, name, &changes).await?;
     let message = match changes.as_slice() {
         [(one, _)] => format!("{} was changed and is now in effect.", label(one)),
         some => format!("{} parameters were changed and are now in effect.", some.len()),
     };
-    Ok(Outcome::Done { recorded, to, message })
+    Ok(Outcome::done(recorded, &to, message))
 }
 
 impl Entered {

@@ -15,7 +15,6 @@ use crate::site::operations::permissions::{self as operations, RuleChange};
 
 use crate::admin::authority;
 use crate::admin::form;
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, View};
@@ -141,16 +140,16 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             }
         }
     }
-    let to = href(&format!("/permissions?asset={name}"));
+    let to = format!("/permissions?asset={name}");
     if changes.is_empty() {
-        return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
+        return Ok(Outcome::unchanged(&to));
     }
     let recorded = operations::change(&visit.site, &name, &changes, Force::No).await?;
     let message = match changes.len() {
         1 => format!("One rule for {name} was changed and is now in effect."),
         some => format!("{some} rules for {name} were changed and are now in effect."),
     };
-    Ok(Outcome::Done { recorded, to, message })
+    Ok(Outcome::done(recorded, &to, message))
 }
 
 /// The assets of the site in the order of the tree.

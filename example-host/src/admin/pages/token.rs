@@ -19,7 +19,6 @@ use super::api;
 use super::users::tabs;
 use crate::admin::authority;
 use crate::admin::catalogue::Operation;
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
 use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
@@ -97,11 +96,9 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     let token = in_path(&visit).await?;
     let recorded = operations::revoke(&visit.site, which(&token)).await?;
     let recorded = recorded.ok_or_else(|| Error::not_found("token", &token.name))?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(&format!("/users/{}/token", token.user)),
-        message: format!("Token {} was revoked.", token.name),
-    })
+    let TokenEntry { user, name, .. } = token;
+    let to = format!("/users/{user}/token");
+    Ok(Outcome::done(recorded, &to, format!("Token {name} was revoked.")))
 }
 
 /// The tab with the new secret of a token.

@@ -17,7 +17,7 @@ use crate::site::operations::users::Who;
 use super::token::{longest_in_days, with_secret};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View, sentence};
+use crate::admin::view::{Field, Layout, View, sentence};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The value of the choice that the token may do whatever its user may.
@@ -182,17 +182,15 @@ fn rate_of(text: &str) -> Result<Option<u32>, String> {
 async fn render(visit: &Visit, entered: &Entered, faults: &[Fault]) -> Result<View, Problem> {
     let state = visit.site.state();
     let user = directory::user(state.database(), visit.id()?).await?;
-    let mut layout = visit.layout(format!("New token of {}", user.username));
-    if !faults.is_empty() {
-        layout = layout.with_notice(Notice::bad("The token was not created. See below."));
-    }
     let fault = |part| faults.iter().find(|(of, _)| *of == part).map(|(_, why)| why.as_str());
     let scopes = state.scopes();
     let named_only = scopes.scopes().iter().filter(|scope| scope.named_only);
     let view_all_but: BTreeSet<&str> = named_only.map(|scope| scope.title.as_str()).collect();
     let greatest = GREATEST_RATE.to_string();
     show(&NewTokenPage {
-        layout,
+        layout: visit
+            .layout(format!("New token of {}", user.username))
+            .warning_if(!faults.is_empty(), "The token was not created. See below."),
         user,
         name: Field::text("name", "Name")
             .longest(Some(150))

@@ -10,7 +10,7 @@ use super::token::{Facts, in_path, which, with_secret};
 use super::token_new::{end_field, entered_moment};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::view::{Field, Layout, View};
 use crate::admin::visit::{Outcome, Visit};
 
 /// For how many hours the old secret may work.
@@ -54,10 +54,9 @@ pub(crate) async fn rotate(visit: Visit) -> Result<Outcome, Problem> {
 
 async fn render(visit: &Visit, fault: Option<&str>) -> Result<View, Problem> {
     let token = in_path(visit).await?;
-    let mut layout = visit.layout(format!("Rotate {} of {}", token.name, token.username));
-    if fault.is_some() {
-        layout = layout.with_notice(Notice::bad("The token was not rotated. See below."));
-    }
+    let layout = visit
+        .layout(format!("Rotate {} of {}", token.name, token.username))
+        .warning_if(fault.is_some(), "The token was not rotated. See below.");
     let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called.to_owned()));
     let empty = match token.expires_on {
         Some(_) if token.is_expired() => Some("It has expired and needs another end."),
