@@ -21,7 +21,7 @@ use crate::site::Site;
 use crate::site::operations::password_links as operations;
 use crate::watch::audit::Actor;
 
-use super::authenticator::{Authenticator, CodeAttempt};
+use super::authenticator::{Attempt, Authenticator};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -183,12 +183,12 @@ pub(crate) async fn choose(
         let asking = sign_in::asking(NEW_PASSWORD_PAGE, request, device.as_deref());
         let user = (link.user, link.username.as_str());
         match authenticator.check_code(asking, user, form.get(CODE)).await? {
-            CodeAttempt::Accepted(_) => {}
-            CodeAttempt::Rejected => {
+            Attempt::Accepted(_) => {}
+            Attempt::Rejected => {
                 let page = page(None, Some(WRONG))?;
                 return Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY));
             }
-            CodeAttempt::Later(later) => return Err(Problem::Later(later)),
+            Attempt::Later(later) => return Err(Problem::Later(later)),
         }
     }
     let hash = passwords::hash(password.to_owned()).await?;

@@ -374,12 +374,6 @@ fn authorise<T>(offered: Option<(Needed, T)>, visit: &Visit) -> Result<T, Proble
     Ok(work)
 }
 
-impl std::fmt::Debug for Administration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Administration").finish_non_exhaustive()
-    }
-}
-
 /// The navigation: the pages that the user may read.
 fn navigation(visit: &Visit) -> Vec<Link> {
     let entries = PAGES.iter().filter_map(|page| {

@@ -3,13 +3,13 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
 
 use crate::identity::devices::{HALF_SIGNED_IN, TRUSTED};
 use crate::identity::second_factor::{self, Code};
 use crate::identity::sessions::Asked;
 
-use super::authenticator::{Authenticator, CodeAttempt, Refusal, VerifiedUser};
+use super::authenticator::{Attempt, Authenticator, Refusal, VerifiedUser};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -73,16 +73,11 @@ pub(crate) async fn answer(
     let asking = sign_in::asking(SIGN_IN_PAGE, request, device.as_deref());
     let known = (user.id, user.username.as_str());
     let code = match authenticator.check_code(asking, known, form.get(CODE)).await? {
-        CodeAttempt::Accepted(code) => code,
-        CodeAttempt::Rejected => {
+        Attempt::Accepted(code) => code,
+        Attempt::Rejected => {
             return Ok(page(Some(WRONG), "")?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
         }
-        CodeAttempt::Later(later) => {
-            let mut response = page(None, &later.to_string())?.with_status(later.status());
-            let seconds = HeaderValue::from(later.seconds());
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-            return Ok(response);
-        }
+        Attempt::Later(later) => return Ok(page(None, &later.to_string())?.later(later)),
     };
     let what = match code {
         Code::App(_) => "sign in with a code",

@@ -3,7 +3,7 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
@@ -86,22 +86,14 @@ pub(crate) async fn answer(
     }
     let form = Form::of_body(&request.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
-    let again = |status, alert: &str| {
-        Ok(show(&SignInPage::new(username, next, forgotten, alert))?.with_status(status))
-    };
-
-    let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
+    let page = |alert: &str| show(&SignInPage::new(username, next, forgotten, alert));
+    let wrong = || Ok(page(WRONG)?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
     let device = cookies.device().map(str::to_owned);
     let asking = asking(SIGN_IN_PAGE, request, device.as_deref());
     let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
         Attempt::Rejected => return wrong(),
-        Attempt::Later(later) => {
-            let mut response: Response<Body> = again(later.status(), &later.to_string())?;
-            let seconds = HeaderValue::from(later.seconds());
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-            return Ok(response);
-        }
+        Attempt::Later(later) => return Ok(page(&later.to_string())?.later(later)),
     };
     let state = authenticator.site.state();
     state.catch_up().await?;
@@ -109,7 +101,8 @@ pub(crate) async fn answer(
     // The password was correct, so the answer may be specific.
     if user.blocked || !may(&authenticator.site, user.id, MANAGE) {
         refuse(if user.blocked { Refusal::Blocked } else { Refusal::NotPermitted });
-        return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
+        let alert = "This account may not use the administration.";
+        return Ok(page(alert)?.with_status(StatusCode::FORBIDDEN));
     }
     let factor = authenticator.second_factor(user.id).await?;
     let asked = match &factor {

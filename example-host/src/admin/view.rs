@@ -15,6 +15,7 @@ use time::macros::format_description;
 use crate::base::text::capitalised;
 
 use super::assets;
+use super::authenticator::Later;
 use super::headers::text_of;
 use super::page_request::PageRequest;
 use super::paths::{ADMIN, BASE, href};
@@ -94,6 +95,13 @@ impl View {
         if let Some(Ok(kept)) = kept.map(HeaderValue::try_from) {
             headers.insert(header::CONTENT_DISPOSITION, kept);
         }
+        response
+    }
+
+    /// The page of a form with a password or a code that was not checked.
+    pub(crate) fn later(self, later: Later) -> Response<Body> {
+        let mut response = self.with_status(later.status());
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(later.seconds()));
         response
     }
 
