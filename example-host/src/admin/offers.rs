@@ -82,8 +82,8 @@ impl<'a> Offer<'a> {
     }
 
     /// The types for a form.
-    pub(crate) fn choices(&self) -> Vec<(String, String)> {
-        self.types.iter().map(|of| (of.name.clone(), of.title.clone())).collect()
+    pub(crate) fn choices(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.types.iter().map(|of| (of.name.as_str(), of.title.as_str()))
     }
 
     /// The parameters that a form has given.

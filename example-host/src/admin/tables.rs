@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::openapi::string;
 use super::permission::Permission;
 
 /// A form in which tables are sent.
@@ -69,25 +70,21 @@ impl Tables {
     /// Reads what a document declares.
     pub(crate) fn read(declared: &Value) -> Option<Self> {
         let types = declared["types"].as_array()?.iter().map(|of| RecordType {
-            name: text(&of["name"]),
-            title: of["title"].as_str().map_or_else(|| text(&of["name"]), Into::into),
+            name: string(&of["name"]),
+            title: of["title"].as_str().map_or_else(|| string(&of["name"]), Into::into),
             permissions: Permission::read_all(&of["permissions"]),
-            list: text(&of["list"]),
+            list: string(&of["list"]),
         });
         let query = |name: &str| {
             let text = declared[name].as_str().unwrap_or_default();
             form_urlencoded::parse(text.as_bytes()).into_owned().collect()
         };
         Some(Self {
-            parameter: text(&declared["type"]),
+            parameter: string(&declared["type"]),
             types: types.collect(),
             filters: declared["filters"] == true,
             dry_run: query("dry_run"),
             always: query("always"),
         })
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

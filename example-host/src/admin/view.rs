@@ -363,12 +363,14 @@ impl Field {
         Self { kind, longest: None, greatest, ..Self::text(name, label) }
     }
 
-    /// A selection of one value.
-    pub(crate) fn choice(
+    /// A selection of one value, each with its label.
+    pub(crate) fn choice<V: Into<String>, L: Into<String>>(
         name: impl Into<Words>,
         label: impl Into<Words>,
-        choices: Vec<(String, String)>,
+        choices: impl IntoIterator<Item = (V, L)>,
     ) -> Self {
+        let choices = choices.into_iter().map(|(value, label)| (value.into(), label.into()));
+        let choices = choices.collect();
         Self { kind: "choice", choices, ..Self::text(name, label) }
     }
 
@@ -425,6 +427,9 @@ impl Field {
 
 /// A field is rendered by its own template, which escapes the values.
 impl HtmlSafe for Field {}
+
+/// The values of a flag in a selection, with their labels.
+pub(crate) const YES_OR_NO: [(&str, &str); 2] = [("1", "Yes"), ("0", "No")];
 
 /// A moment to the minute, as a `time` element.
 #[derive(Clone, Copy, Template)]

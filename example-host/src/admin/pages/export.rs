@@ -38,8 +38,8 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
     let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
     let kind = Field::choice("type", "Records", offer.choices()).value(visit.query.get("type"));
-    let formats = Format::ALL.map(|format| (format.name().to_owned(), format.title().to_owned()));
-    let format = Field::choice("format", "Format", formats.to_vec());
+    let formats = Format::ALL.map(|format| (format.name(), format.title()));
+    let format = Field::choice("format", "Format", formats);
     let chosen = offer.parameters().map(|parameter| parameter.field());
     show(&ExportPage {
         layout: visit.layout("Export"),

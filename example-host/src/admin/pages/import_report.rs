@@ -18,10 +18,12 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
 use crate::admin::spool::Spool;
 use crate::admin::uploads::Upload;
 use crate::admin::view::{Layout, View, counted};
+use crate::base::text::harmless;
 
 /// How often the bar may grow.
 const TICK: Duration = Duration::from_millis(250);
@@ -212,7 +214,7 @@ impl Following {
                 broken = detail;
             } else if let Some(number) = line.line.filter(|_| !line.errors.is_empty()) {
                 failed += 1;
-                let key = text_of(&line.key);
+                let key = plain(&line.key);
                 self.note(number, &key, &detail);
                 if faults.len() < SHOWN {
                     faults.push(Failed { line: number, key, detail });
@@ -266,7 +268,7 @@ impl Following {
         let mut text = Vec::new();
         let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(&mut text);
         let names = (self.faults.size() == 0).then_some(["line", "key", "fault"]);
-        let cells = [line.to_string(), harmless(key), harmless(detail)];
+        let cells = [line.to_string(), harmless(key.to_owned()), harmless(detail.to_owned())];
         let mut written = Ok(());
         if let Some(names) = names {
             written = writer.write_record(names);
@@ -299,7 +301,7 @@ impl Column {
 impl Record {
     /// What the record has in a column.
     fn cell(&self, column: &Column) -> String {
-        let text = self.members.get(&column.name).map(text_of).unwrap_or_default();
+        let text = self.members.get(&column.name).map(plain).unwrap_or_default();
         match text.char_indices().nth(CELL) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
@@ -389,24 +391,6 @@ impl Lines {
                 None => return Ok(None),
             }
         }
-    }
-}
-
-/// A text with an apostrophe if a spreadsheet would take it for a formula.
-fn harmless(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
-    }
-}
-
-/// A value of a record as people write it.
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 

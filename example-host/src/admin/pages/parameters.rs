@@ -13,7 +13,7 @@ use super::extensions::Extension;
 use crate::admin::form::{self, Form};
 use crate::admin::problem::Problem;
 use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, Tabs, View, sentence};
+use crate::admin::view::{Field, Layout, Notice, Tabs, View, YES_OR_NO, sentence};
 use crate::admin::visit::{Outcome, Visit};
 
 /// Text that may be longer than this is entered in a multi-line field.
@@ -187,8 +187,7 @@ fn field(known: &Known<'_>, entered: &Entered) -> Field {
     let (called, label) = (field_name(name), label(name));
     let field = match kind {
         ParameterKind::Text if !limits.choices.is_empty() => {
-            let choice = |choice: &String| (choice.clone(), choice.clone());
-            Field::choice(called, label, limits.choices.iter().map(choice).collect())
+            Field::choice(called, label, limits.choices.iter().map(|choice| (choice, choice)))
         }
         ParameterKind::Text if limits.length.is_none_or(|length| length > LINE) => {
             Field::area(called, label).maybe_empty().longest(limits.length)
@@ -196,11 +195,7 @@ fn field(known: &Known<'_>, entered: &Entered) -> Field {
         ParameterKind::Integer => {
             Field::number(called, label, limits.least.clone(), limits.greatest.clone())
         }
-        ParameterKind::Flag => {
-            let choices = [("1", "Yes"), ("0", "No")];
-            let choices = choices.map(|(value, called)| (value.to_owned(), called.to_owned()));
-            Field::choice(called, label, choices.to_vec())
-        }
+        ParameterKind::Flag => Field::choice(called, label, YES_OR_NO),
         ParameterKind::Decimal => Field::text(called, label),
         ParameterKind::IntegerList => Field::text(called, label).maybe_empty().longest(None),
         ParameterKind::Secret => {

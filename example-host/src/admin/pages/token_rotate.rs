@@ -57,14 +57,14 @@ async fn render(visit: &Visit, fault: Option<&str>) -> Result<View, Problem> {
     let layout = visit
         .layout(format!("Rotate {} of {}", token.name, token.username))
         .warning_if(fault.is_some(), "The token was not rotated. See below.");
-    let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called.to_owned()));
+    let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called));
     let empty = match token.expires_on {
         Some(_) if token.is_expired() => Some("It has expired and needs another end."),
         Some(_) => Some("Empty: when it did before."),
         None => None,
     };
     let fields = [
-        Field::choice("overlap", "The old secret still works", overlaps.to_vec())
+        Field::choice("overlap", "The old secret still works", overlaps)
             .value(visit.form.get("overlap")),
         end_field(visit, empty).value(visit.form.get("expires")).fault(fault),
     ];

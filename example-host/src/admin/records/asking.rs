@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::visit::{Visit, details};
 
+use super::listing::with_query;
 use super::model::{Kind, Route};
 use super::record::{Listed, Record};
 use super::visible;
@@ -66,11 +67,7 @@ pub(crate) async fn get(
     id: &str,
     query: &Asked,
 ) -> Result<Result<Value, Refused>, Problem> {
-    let mut address = address(route, id, "");
-    if !query.is_empty() {
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-        address = format!("{address}?{query}");
-    }
+    let address = with_query(address(route, id, ""), query);
     let request = Request::builder().uri(address).header(header::ACCEPT, &route.accept);
     let request = request.body(Body::empty()).map_err(|_| Problem::NotFound)?;
     let time = visit.api.limits().request_timeout / PART;
@@ -96,10 +93,7 @@ pub(crate) async fn show(
 ) -> Result<(Record, Value), Problem> {
     let route = kind.show.as_ref().ok_or(Problem::NotFound)?;
     let answer = get(visit, route, id, query).await??;
-    let record = match kind.key {
-        Some(_) => Record::read(kind, &answer),
-        None => Record::read(kind, &answer["data"]),
-    };
+    let record = Record::of_answer(kind, &answer);
     Ok((record.ok_or(Problem::Trouble(Trouble::Failing))?, answer))
 }
 

@@ -4,7 +4,7 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use crate::admin::view::Field;
+use crate::admin::view::{Field, YES_OR_NO};
 
 use super::entered::{Entered, below, is_composed};
 use super::faults::Faults;
@@ -152,7 +152,7 @@ impl Filling<'_> {
         };
         if let Some(candidates) = self.references.candidates(pointer) {
             let none = (text.to_owned(), "None of these".to_owned());
-            let choices = candidates.iter().cloned().chain([none]).collect();
+            let choices = candidates.iter().cloned().chain([none]);
             return Field::choice(name, label, choices).value(text);
         }
         if let Some(known) = attribute.reference.as_deref().and_then(|of| self.references.of(of)) {
@@ -167,8 +167,7 @@ impl Filling<'_> {
         }
         let field = match &attribute.shape {
             Shape::Flag => {
-                let choices = [("1", "Yes"), ("0", "No")];
-                words(choices.map(|(value, title)| (value.to_owned(), title.to_owned())).to_vec())
+                words(YES_OR_NO.map(|(value, title)| (value.to_owned(), title.to_owned())).into())
             }
             Shape::Choice(all) => words(all.iter().map(|of| (of.clone(), of.clone())).collect()),
             Shape::Whole if is_whole(text) => {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use host_interface::Method;
 use serde_json::Value;
 
+use crate::admin::openapi::{members, texts};
 use crate::admin::tables::Tables;
 
 use super::defaults::{columns, label, singular};
@@ -31,7 +32,7 @@ pub(crate) fn read(extension: &str, accept: &str, document: &Value) -> Types {
         kind.exported = kind.list.as_ref().is_some_and(|list| exported.contains(&list.id));
     }
     let incomplete = reader.routes.schemas.is_incomplete() || kinds.len() == KINDS;
-    let groups = document["x-groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let groups = members(&document["x-groups"]).filter_map(Value::as_str);
     let groups = groups.take(NAMED).map(bounded).collect();
     Types { extension: extension.to_owned(), kinds, groups, incomplete }
 }
@@ -174,8 +175,8 @@ impl<'d> Reader<'d> {
 
     /// What several records are called. Types that share a tag are distinguished by what their routes do.
     fn title(&self, source: &Source<'_, 'd>) -> String {
-        let mut tags = self.routes.document["tags"].as_array().into_iter().flatten();
-        let tag = tags.find(|tag| tag["name"] == source.name.as_str());
+        let tag =
+            members(&self.routes.document["tags"]).find(|tag| tag["name"] == source.name.as_str());
         let tag = tag.and_then(|tag| tag["x-displayName"].as_str());
         let shares = source.list.filter(|list| list.tag().is_some_and(|tag| tag != source.name));
         let summary = shares.and_then(|list| list.operation["summary"].as_str());
@@ -296,9 +297,7 @@ fn is_plain(name: &str) -> bool {
 
 /// The attributes that a member names: one, or an array of them.
 fn named(member: &Value, attributes: &[Attribute]) -> Option<Vec<String>> {
-    let one = member.as_str().into_iter();
-    let all = one.chain(member.as_array().into_iter().flatten().filter_map(Value::as_str));
-    let known = all.filter(|name| attributes.iter().any(|of| of.name == *name));
+    let known = texts(member).filter(|name| attributes.iter().any(|of| of.name == *name));
     let known: Vec<String> = known.take(NAMED).map(str::to_owned).collect();
     (!known.is_empty()).then_some(known)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::admin::openapi::plain;
+use crate::admin::openapi::{members, plain};
 
 use super::model::{Kind, Relation};
 
@@ -72,8 +72,7 @@ impl Listed {
 
 /// The related records in an answer.
 pub(crate) fn included(answer: &Value) -> Vec<Record> {
-    let included = answer["included"].as_array().into_iter().flatten();
-    included.filter_map(Record::of_document).collect()
+    members(&answer["included"]).filter_map(Record::of_document).collect()
 }
 
 impl Record {
@@ -90,6 +89,11 @@ impl Record {
         })
     }
 
+    /// Reads the record of an answer with one record.
+    pub(crate) fn of_answer(kind: &Kind, answer: &Value) -> Option<Self> {
+        Self::read(kind, if kind.key.is_some() { answer } else { &answer["data"] })
+    }
+
     /// Reads a record of JSON:API.
     fn of_document(record: &Value) -> Option<Self> {
         let object = |member: &str| record[member].as_object().cloned().unwrap_or_default();
@@ -97,7 +101,7 @@ impl Record {
         let relations = relations.filter_map(|(name, related)| {
             let data = related.get("data")?;
             let one = std::iter::once(data).filter(|data| data.is_object());
-            let all = one.chain(data.as_array().into_iter().flatten()).filter_map(Identity::read);
+            let all = one.chain(members(data)).filter_map(Identity::read);
             Some((name.clone(), all.collect()))
         });
         let Identity { kind, id } = Identity::read(record)?;

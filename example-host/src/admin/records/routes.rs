@@ -3,7 +3,7 @@
 use host_interface::Method;
 use serde_json::Value;
 
-use crate::admin::openapi::method_of;
+use crate::admin::openapi::{members, method_of, name_of};
 use crate::admin::permission::Permission;
 
 use super::model::Route;
@@ -87,15 +87,11 @@ impl<'d> Routes<'d> {
             let mut names = self.parameters(of, "header").into_iter().map(|(name, _)| name);
             names.any(|of| of.eq_ignore_ascii_case(name))
         };
-        let cascade = operation["x-cascade"].as_array().into_iter().flatten();
+        let cascade = members(&operation["x-cascade"]);
         let mut permissions = Permission::read_all(&operation["x-permissions"]);
         permissions.extend(Permission::read(&operation["x-permission"]));
         Route {
-            id: operation["operationId"].as_str().map_or_else(
-                // As in the catalogue, so that both have the same name.
-                || format!("{method}{}", of.path.replace('/', ".")),
-                str::to_owned,
-            ),
+            id: name_of(operation, method, of.path),
             method,
             path: format!("{}{}", self.root(), keyed(of.path)),
             permissions,

@@ -89,10 +89,7 @@ impl Rows {
     pub(crate) fn of(visit: &Visit, place: Place, state: &Asked) -> Result<Self, Problem> {
         let Source { kind, query, .. } = place.source(visit)?;
         // The page in the state is no part of what is asked.
-        let paging = [&query.offset, &query.limit];
-        let is_page = |name: &str| {
-            name.starts_with("page[") || paging.into_iter().flatten().any(|of| of == name)
-        };
+        let is_page = |name: &str| query.is_place(name) || query.limit.as_deref() == Some(name);
         let state: Vec<_> = state.iter().filter(|(name, _)| !is_page(name)).cloned().collect();
         // A list need not have all attributes of its records unless it is asked for them.
         let attributes = kind.attributes.iter().map(|of| of.name.as_str()).collect();
@@ -198,11 +195,8 @@ fn following(
 fn followed(query: &Query, asked: &Asked, link: &str) -> Vec<(String, String)> {
     let of_link: Vec<(String, String)> =
         form_urlencoded::parse(link.as_bytes()).into_owned().collect();
-    let is_place = |name: &str| {
-        let is_limit = query.limit.as_deref() == Some(name);
-        (name.starts_with("page[") && !is_limit) || query.offset.as_deref() == Some(name)
-    };
-    let is_left_out = |name: &str| !is_place(name) && of_link.iter().all(|(of, _)| of != name);
+    let is_left_out =
+        |name: &str| !query.is_place(name) && of_link.iter().all(|(of, _)| of != name);
     let kept = asked.iter().filter(|(name, _)| is_left_out(name)).cloned();
     kept.chain(of_link.iter().cloned()).collect()
 }

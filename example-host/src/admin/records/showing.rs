@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, PrimitiveDateTime, UtcOffset};
 
-use crate::admin::openapi::{self, indented};
+use crate::admin::openapi::{self, indented, members};
 
 use super::model::{Attribute, Kind, Shape};
 use super::record::{Identity, Record};
@@ -188,7 +188,7 @@ fn picture(plain: &str, longest: usize) -> Shown {
 
 fn list(of: &Shape, value: &Value, longest: usize) -> Shown {
     let mut written = String::new();
-    for item in value.as_array().into_iter().flatten() {
+    for item in members(value) {
         if written.len() > longest {
             break;
         }

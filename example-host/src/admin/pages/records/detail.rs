@@ -277,11 +277,8 @@ async fn below(at: &At<'_>, nested: &Nested, id: &str) -> Result<Content, Proble
     let inner = At { visit: at.visit, types: at.types, kind };
     if nested.single {
         let answer = asking::get(at.visit, &nested.route, id, &[]).await??;
-        let found = match kind.key {
-            Some(_) => Record::read(kind, &answer),
-            None => Record::read(kind, &answer["data"]),
-        };
-        let record = found.ok_or(Problem::Trouble(Trouble::Failing))?;
+        let record = Record::of_answer(kind, &answer);
+        let record = record.ok_or(Problem::Trouble(Trouble::Failing))?;
         let names = Names::default();
         return Ok(Content::Sections(sections(&inner, &record, &names)));
     }

@@ -19,7 +19,7 @@ use crate::admin::records::record::Listed;
 use crate::admin::records::references::{self, Found, Named};
 use crate::admin::records::showing::Names;
 use crate::admin::tables::Format;
-use crate::admin::view::{Field, Layout, Notice, View, show};
+use crate::admin::view::{Field, Layout, Notice, View, YES_OR_NO, show};
 use crate::admin::visit::Visit;
 
 /// The page that downloads an export.
@@ -222,17 +222,10 @@ pub(super) fn pages(
         }
     };
     // The links of the answer have what the page has asked for beside the state.
-    let limit = query.limit.as_deref();
     let address = |link: &Option<String>| {
-        let link = link.as_deref()?;
-        let pairs = form_urlencoded::parse(link.as_bytes()).into_owned().filter(|(name, _)| {
-            let is_own = name.starts_with("page[") || query.offset.as_deref() == Some(name);
-            is_own && limit != Some(name)
-        });
-        let others = state.iter().filter(|(name, _)| {
-            !(name.starts_with("page[") || query.offset.as_deref() == Some(name.as_str()))
-                || limit == Some(name.as_str())
-        });
+        let pairs = form_urlencoded::parse(link.as_deref()?.as_bytes()).into_owned();
+        let pairs = pairs.filter(|(name, _)| query.is_place(name));
+        let others = state.iter().filter(|(name, _)| !query.is_place(name));
         let pairs: Vec<_> = beside.iter().chain(others).cloned().chain(pairs).collect();
         Some(format!("{base}?{}", written(&pairs)))
     };
@@ -242,11 +235,9 @@ pub(super) fn pages(
 /// The fields for the filters. A record that a filter names is chosen where there are few.
 async fn filters(at: &At<'_>, state: &Asked) -> Vec<Field> {
     let fields = at.kind.filters.iter().map(async |filter| {
-        let choices = match &filter.reference {
-            Some(name) => match at.types.kind(name) {
-                Some(kind) => references::all(at.visit, kind).await,
-                None => None,
-            },
+        let kind = filter.reference.as_deref().and_then(|name| at.types.kind(name));
+        let choices = match kind {
+            Some(kind) => references::all(at.visit, kind).await,
             None => None,
         };
         field(filter, choices, of(state, &filter.name))
@@ -261,17 +252,15 @@ fn field(filter: &Filter, choices: Option<Named>, value: &str) -> Field {
         let has = value.is_empty() || words.iter().any(|(word, _)| word == value);
         let unknown = (!has).then(|| (value.to_owned(), value.to_owned()));
         let all = std::iter::once(any).chain(words).chain(unknown);
-        Field::choice(name.clone(), title.clone(), all.collect())
+        Field::choice(name.clone(), title.clone(), all)
     };
     let same = |word: &String| (word.clone(), word.clone());
     let field = match (choices, shape) {
         (Some(choices), _) => choice(choices),
         (None, Shape::Choice(words)) => choice(words.iter().map(same).collect()),
-        (None, Shape::Flag) => choice(
-            [("1", "Yes"), ("0", "No")]
-                .map(|(of, title)| (of.to_owned(), title.to_owned()))
-                .to_vec(),
-        ),
+        (None, Shape::Flag) => {
+            choice(YES_OR_NO.map(|(of, title)| (of.to_owned(), title.to_owned())).into())
+        }
         (None, Shape::Date) => Field::date(name.clone(), title.clone()),
         (None, Shape::Moment) => {
             Field::date(name.clone(), title.clone()).hint("This day or later.")
