@@ -35,15 +35,9 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn page(html: String) -> Self {
-        let media_type = "text/html; charset=utf-8";
-        let (status, body) = (StatusCode::OK, html.into());
+    pub(crate) fn page(html: impl Into<Body>) -> Self {
+        let (body, status, media_type) = (html.into(), StatusCode::OK, "text/html; charset=utf-8");
         Self { body, status, media_type, file: None, to: None, streamed: false }
-    }
-
-    /// A page that is made while it is sent.
-    pub(crate) fn streamed(body: Body) -> Self {
-        Self { body, streamed: true, ..Self::page(String::new()) }
     }
 
     /// A file to download.
@@ -52,18 +46,17 @@ impl View {
         name: impl Into<Cow<'static, str>>,
         body: impl Into<Body>,
     ) -> Self {
-        let (status, file) = (StatusCode::OK, Some(name.into()));
-        Self { body: body.into(), status, media_type, file, to: None, streamed: false }
+        Self { media_type, file: Some(name.into()), ..Self::page(body) }
     }
 
-    /// The same, made while it is sent.
+    /// The same, but made while it is sent.
     pub(crate) fn in_pieces(self) -> Self {
         Self { streamed: true, ..self }
     }
 
     /// No page: the browser is sent to another one.
     pub(crate) fn elsewhere(to: String) -> Self {
-        Self { to: Some(to), ..Self::page(String::new()) }
+        Self { to: Some(to), ..Self::page(Body::empty()) }
     }
 
     /// The page of a request that has something wrong with it.

@@ -166,7 +166,7 @@ impl Report {
             following.follow(begin, &csrf_token, answer.into_body(), end).await;
         });
         let pieces = stream::poll_fn(move |context| taken.poll_recv(context));
-        Ok(View::streamed(Body::from_stream(pieces)))
+        Ok(View::page(Body::from_stream(pieces)).in_pieces())
     }
 }
 

@@ -1,21 +1,19 @@
 //! What else can be done with a record, such as to change its status: a form for each, with the fields of the request.
 
 use crate::admin::problem::Problem;
-use crate::admin::records::asking;
-use crate::admin::records::body;
 use crate::admin::records::entered::Entered;
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::Action;
 use crate::admin::records::record::Record;
 use crate::admin::records::references::{self, Below, Candidates, References};
 use crate::admin::records::sending::{Sending, send};
-use crate::admin::records::showing;
+use crate::admin::records::{asking, body, showing};
 use crate::admin::view::View;
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::done;
-use super::form::{ADD, FormPage, KEY, VERSION, form_key, layout, parts, shown};
+use super::form::{ADD, FormPage, KEY, VERSION, form_key};
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
@@ -112,34 +110,25 @@ async fn render(
     record: &Record,
     entered: &Entered,
     candidates: Candidates,
-    mut faults: Faults,
+    faults: Faults,
 ) -> Result<View, Problem> {
     let references = look_up(at, action, record, entered, candidates).await;
     let heading = format!("{}: {}", showing::label(record, at.kind), action.title);
-    let layout = layout(at.visit, &heading, &faults);
     let key = form_key(at.visit, &faults)?;
     // What was entered is about the version that the form showed, unless the page shows a later one.
     let version = match at.visit.form.given(VERSION) {
         Some(version) if !faults.has_code("version_mismatch") => version.to_owned(),
         _ => version(at, action, record).await?,
     };
-    let (parts, left_out) =
-        parts(at.visit, action.route.members(), entered, &references, &mut faults, true);
-    let status = faults.status;
-    shown(
-        &FormPage {
-            layout,
-            trail: at.trail(Some(record)),
-            lead: action.route.summary.clone(),
-            alerts: faults.rest(),
-            action: format!("{}/do/{}", at.page(&record.id), action.name),
-            hidden: vec![(KEY, key), (VERSION, version)],
-            parts,
-            left_out,
-            button: action.title.clone(),
-            back: at.page(&record.id),
-            heading,
-        },
-        status,
-    )
+    let members = action.route.members();
+    FormPage {
+        trail: at.trail(Some(record)),
+        lead: action.route.summary.clone(),
+        action: format!("{}/do/{}", at.page(&record.id), action.name),
+        hidden: vec![(KEY, key), (VERSION, version)],
+        button: action.title.clone(),
+        back: at.page(&record.id),
+        ..FormPage::new(at.visit, heading, members, entered, &references, faults, true)
+    }
+    .view()
 }

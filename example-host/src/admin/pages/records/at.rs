@@ -4,11 +4,9 @@ use percent_encoding::percent_decode_str;
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::records::asking;
 use crate::admin::records::model::{Kind, Route, Types};
 use crate::admin::records::record::Record;
-use crate::admin::records::showing;
-use crate::admin::records::visible;
+use crate::admin::records::{asking, showing, visible};
 use crate::admin::visit::Visit;
 
 /// The type in the address of a page.

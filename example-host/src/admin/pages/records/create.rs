@@ -12,7 +12,7 @@ use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::done;
-use super::form::{ADD, FormPage, KEY, form_key, layout, parts, shown};
+use super::form::{ADD, FormPage, KEY, form_key};
 
 pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
@@ -51,29 +51,18 @@ async fn render(
     members: &[Attribute],
     entered: &Entered,
     candidates: Candidates,
-    mut faults: Faults,
+    faults: Faults,
 ) -> Result<View, Problem> {
-    let references = References::look_up(at.visit, at.types, members, entered, &[], candidates);
-    let references = references.await;
+    let visit = at.visit;
+    let references = References::look_up(visit, at.types, members, entered, &[], candidates).await;
     let heading = format!("New {}", at.kind.singular);
-    let layout = layout(at.visit, &heading, &faults);
-    let key = form_key(at.visit, &faults)?;
-    let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, true);
-    let status = faults.status;
-    shown(
-        &FormPage {
-            layout,
-            trail: at.trail(None),
-            lead: String::new(),
-            alerts: faults.rest(),
-            action: format!("{}/new", at.list()),
-            hidden: vec![(KEY, key)],
-            parts,
-            left_out,
-            button: format!("Add the {}", at.kind.singular),
-            back: at.list(),
-            heading,
-        },
-        status,
-    )
+    FormPage {
+        trail: at.trail(None),
+        action: format!("{}/new", at.list()),
+        hidden: vec![(KEY, form_key(visit, &faults)?)],
+        button: format!("Add the {}", at.kind.singular),
+        back: at.list(),
+        ..FormPage::new(visit, heading, members, entered, &references, faults, true)
+    }
+    .view()
 }
