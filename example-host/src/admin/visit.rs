@@ -9,9 +9,8 @@ use futures_util::future::BoxFuture;
 use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
 
-use crate::api::asking;
-use crate::api::errors;
 use crate::api::gate::{self, Api};
+use crate::api::{asking, errors};
 use crate::base::secret::{self, SecretHash};
 use crate::identity::sessions::Session;
 use crate::site::Site;

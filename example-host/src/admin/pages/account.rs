@@ -10,8 +10,7 @@ use crate::site::operations::users as operations;
 use crate::admin::paths::SIGN_IN;
 use crate::admin::problem::Problem;
 use crate::admin::proof::{Faults, Proof};
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Moment, View};
+use crate::admin::view::{Field, Layout, Moment, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]

@@ -14,8 +14,7 @@ use crate::admin::catalogue::{Body, Document, Group, Operation, Place};
 use crate::admin::offers::Offer;
 use crate::admin::openapi::indented;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, View};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The maximum number of bytes of an answer that are shown.

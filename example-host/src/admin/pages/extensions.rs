@@ -9,8 +9,7 @@ use crate::site::operations::extensions as operations;
 use crate::site::{BASE_PATH, LibraryEntry, Unserved};
 
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, Tabs, View};
+use crate::admin::view::{Layout, Tabs, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]

@@ -12,8 +12,7 @@ use crate::identity::groups::{self, GroupEntry, as_tree};
 use crate::site::operations::groups as operations;
 
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, View};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The field that requires a second factor.

@@ -12,8 +12,7 @@ use crate::site::operations::extensions as operations;
 use super::extensions::Extension;
 use crate::admin::form::{self, Form};
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, Tabs, View, YES_OR_NO, sentence};
+use crate::admin::view::{Field, Layout, Notice, Tabs, View, YES_OR_NO, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// Text that may be longer than this is entered in a multi-line field.

@@ -13,12 +13,10 @@ use crate::identity::groups::{GroupEntry, as_tree};
 use crate::site::Site;
 use crate::site::operations::permissions::{self as operations, RuleChange};
 
-use crate::admin::authority;
-use crate::admin::form;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, View};
+use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
+use crate::admin::{authority, form};
 
 /// The host's own actions, on the whole site.
 const BUILT_IN: [(&str, &str); 3] =

@@ -20,8 +20,7 @@ use super::users::tabs;
 use crate::admin::authority;
 use crate::admin::catalogue::Operation;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
+use crate::admin::view::{Layout, Moment, Notice, Tabs, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -16,8 +16,7 @@ use crate::site::operations::users::Who;
 
 use super::token::{longest_in_days, with_secret};
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, View, sentence};
+use crate::admin::view::{Field, Layout, View, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The value of the choice that the token may do whatever its user may.

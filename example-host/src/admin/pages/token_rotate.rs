@@ -9,8 +9,7 @@ use crate::site::operations::tokens as operations;
 use super::token::{Facts, in_path, which, with_secret};
 use super::token_new::{end_field, entered_moment};
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, View};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// For how many hours the old secret may work.

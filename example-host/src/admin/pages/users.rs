@@ -17,8 +17,7 @@ use crate::site::operations::users::{self as operations, Groups, Who};
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Moment, Tabs, View, sentence};
+use crate::admin::view::{Field, Layout, Moment, Tabs, View, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]

@@ -8,13 +8,12 @@ use futures_util::future::join_all;
 use crate::admin::problem::Problem;
 use crate::admin::visit::Visit;
 
-use super::asking;
 use super::entered::Entered;
 use super::faults::Faults;
 use super::listing::{self, Wanted};
 use super::model::{Attribute, Kind, Query, Route, Shape, Types};
 use super::record::Listed;
-use super::showing;
+use super::{asking, showing};
 
 /// The maximum number of records that are offered as choices.
 const FEW: usize = 50;
