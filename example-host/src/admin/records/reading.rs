@@ -302,6 +302,16 @@ fn named(member: &Value, attributes: &[Attribute]) -> Option<Vec<String>> {
     (!known.is_empty()).then_some(known)
 }
 
+/// The type of a list with these parameters, whose answer has this schema.
+#[cfg(test)]
+pub(super) fn kind_of_list(parameters: &[&str], answer: Value) -> Kind {
+    use serde_json::json;
+    let parameters = parameters.iter().map(|name| json!({"name": name, "in": "query"}));
+    let schema = json!({"content": {"application/json": {"schema": answer}}});
+    let list = json!({"parameters": parameters.collect::<Value>(), "responses": {"200": schema}});
+    read("x", "", &json!({"paths": {"/things": {"get": list}}})).kinds.remove(0)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

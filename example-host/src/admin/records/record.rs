@@ -170,19 +170,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::records::reading;
-
-    fn kind(answer: Value) -> Kind {
-        let schema = json!({"content": {"application/json": {"schema": answer}}});
-        let document = json!({"paths": {"/things": {"get": {"responses": {"200": schema}}}}});
-        reading::read("x", "", &document).kinds.remove(0)
-    }
+    use crate::admin::records::reading::kind_of_list;
 
     #[test]
     fn documents_are_read_with_what_they_include() {
         let attributes = json!({"properties": {"name": {"type": "string"}, "writer_id": {"type": "integer", "x-reference": "writers"}}});
         let item = json!({"x-label": ["name", "of"], "properties": {"attributes": attributes}});
-        let kind = kind(json!({"properties": {"data": {"type": "array", "items": item}}}));
+        let kind =
+            kind_of_list(&[], json!({"properties": {"data": {"type": "array", "items": item}}}));
         let listed = Listed::read(
             &kind,
             &json!({
@@ -216,7 +211,7 @@ mod tests {
     #[test]
     fn plain_objects_are_read_with_their_key() {
         let item = json!({"properties": {"id": {"type": "integer"}, "name": {"type": "string"}}});
-        let kind = kind(json!({"type": "array", "items": item}));
+        let kind = kind_of_list(&[], json!({"type": "array", "items": item}));
         let records = json!([{"id": 7, "name": "Lamp"}, {"name": "without a key"}, null]);
         for answer in [records.clone(), json!({"items": records, "total": 9})] {
             let listed = Listed::read(&kind, &answer);

@@ -237,15 +237,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::records::reading;
+    use crate::admin::records::reading::kind_of_list;
 
-    fn kind(answer: Value) -> Kind {
-        let schema = json!({"content": {"application/json": {"schema": answer}}});
-        let parameters = ["q", "offset", "limit"].map(|name| json!({"name": name, "in": "query"}));
-        let list = json!({"parameters": parameters, "responses": {"200": schema}});
-        let document = json!({"paths": {"/things": {"get": list}}});
-        reading::read("x", "", &document).kinds.remove(0)
-    }
+    const PARAMETERS: [&str; 3] = ["q", "offset", "limit"];
 
     fn things() -> Kind {
         let attributes = json!({"properties": {
@@ -255,7 +249,7 @@ mod tests {
             "count": {"type": "integer"},
         }});
         let item = json!({"properties": {"attributes": attributes}});
-        kind(json!({"properties": {"data": {"type": "array", "items": item}}}))
+        kind_of_list(&PARAMETERS, json!({"properties": {"data": {"type": "array", "items": item}}}))
     }
 
     fn pairs(query: &str) -> Vec<(String, String)> {
@@ -285,7 +279,7 @@ mod tests {
     #[test]
     fn a_plain_object_has_its_key_among_its_attributes() {
         let item = json!({"properties": {"name": {"type": "string"}, "id": {"type": "integer"}}});
-        let kind = kind(json!({"type": "array", "items": item}));
+        let kind = kind_of_list(&PARAMETERS, json!({"type": "array", "items": item}));
         let listed = Listed::read(&kind, &json!([{"id": 7, "name": "Lamp"}]));
         let text = text(&kind, &listed.records, true).unwrap_or_default();
         assert_eq!(String::from_utf8(text).as_deref(), Ok("name,id\r\nLamp,7\r\n"));

@@ -242,16 +242,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::records::reading;
+    use crate::admin::records::reading::kind_of_list;
 
     #[test]
     fn a_record_is_called_by_the_parts_of_its_name_or_by_its_key() {
         let properties = json!({"id": {"type": "integer"}, "name": {"type": "string"}, "size": {"type": "integer"}});
         let item = json!({"x-label": ["name", "of", "size"], "properties": properties});
-        let schema =
-            json!({"content": {"application/json": {"schema": {"type": "array", "items": item}}}});
-        let document = json!({"paths": {"/things": {"get": {"responses": {"200": schema}}}}});
-        let kind = reading::read("x", "", &document).kinds.remove(0);
+        let kind = kind_of_list(&[], json!({"type": "array", "items": item}));
         let records = json!([{"id": 7, "name": "Lamp", "size": 1200}, {"id": 8, "name": " "}]);
         let listed = crate::admin::records::record::Listed::read(&kind, &records);
         let labels: Vec<String> = listed.records.iter().map(|of| label(of, &kind)).collect();
