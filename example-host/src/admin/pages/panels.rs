@@ -118,8 +118,24 @@ async fn drawn(
         Some(why) => PanelContent::new().note(why),
         None => shown(&panel, content).await,
     };
+    let id = format!("{}-{}", panel.extension, panel.name);
+    let PanelContent { charts, table, note, .. } = content;
+    let charts = charts.into_iter().enumerate().map(|(nth, chart)| {
+        let ends = [chart.points.first(), chart.points.last()];
+        let ends = ends.map(|end| end.map_or_else(String::new, |point| point.label.clone()));
+        let points = chart.points.into_iter().map(|point| Shown {
+            label: point.text,
+            amounts: vec![("usual", units(&point.value))],
+        });
+        let name = format!("{id}-{nth}");
+        let drawn = Chart::new(name, chart.title, chart.description, ends, points.collect());
+        let drawn = drawn.up_to(chart.highest);
+        (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
+    });
+    let charts = charts.collect();
     let address = |records: &RecordLink| address(visit, panel.extension, records);
-    draw(format!("{}-{}", panel.extension, panel.name), panel.title, content, address)
+    let table = table.map(|table| aligned(table, address));
+    Drawn { id, title: panel.title.to_owned(), charts, table, note }
 }
 
 /// The reason why the user may not see a panel, if any.
@@ -150,30 +166,6 @@ async fn shown(
         Ok(Err(error)) => failed(&error),
         Err(late) => failed(&late),
     }
-}
-
-fn draw(
-    id: String,
-    title: &str,
-    content: PanelContent,
-    address: impl Fn(&RecordLink) -> Option<String>,
-) -> Drawn {
-    let PanelContent { charts, table, note, .. } = content;
-    let charts = charts.into_iter().enumerate().map(|(nth, chart)| {
-        let ends = [chart.points.first(), chart.points.last()];
-        let ends = ends.map(|end| end.map_or_else(String::new, |point| point.label.clone()));
-        let points = chart.points.into_iter().map(|point| Shown {
-            label: point.text,
-            amounts: vec![("usual", units(&point.value))],
-        });
-        let name = format!("{id}-{nth}");
-        let drawn = Chart::new(name, chart.title, chart.description, ends, points.collect());
-        let drawn = drawn.up_to(chart.highest);
-        (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
-    });
-    let charts = charts.collect();
-    let table = table.map(|table| aligned(table, address));
-    Drawn { id, title: title.to_owned(), charts, table, note }
 }
 
 /// A table whose columns of numbers are known, because they are aligned at their ends.

@@ -58,6 +58,7 @@ impl Known<'_> {
 }
 
 /// The entered value of a parameter.
+#[derive(Default)]
 struct Entered {
     text: String,
     unset: bool,
@@ -66,10 +67,9 @@ struct Entered {
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let (known, _) = known(&visit)?;
-    let entered = known.iter().map(|known| Entered {
-        text: written(known.parameter.kind, known.effective()),
-        unset: false,
-        fault: String::new(),
+    let entered = known.iter().map(|known| {
+        let text = written(known.parameter.kind, known.effective());
+        Entered { text, ..Entered::default() }
     });
     let entered = entered.collect();
     form_with(&visit, visit.layout(""), &known, entered).await
@@ -280,7 +280,7 @@ mod tests {
             (parameter(IntegerList), "What it is. Separate them with commas."),
             (parameter(Secret).max_length(9), "type=\"password\" value=\"\" autocomplete="),
         ] {
-            let entered = Entered { text: String::new(), unset: false, fault: String::new() };
+            let entered = Entered::default();
             let known = Known { parameter: &parameter, set: None };
             let html = field(&known, &entered).render().unwrap_or_default();
             assert!(html.contains(expected), "{expected} in {html}");
@@ -292,8 +292,7 @@ mod tests {
         let parameter = Parameter::secret("key", "The key.");
         let form = |text: &str, set: Option<&str>| {
             let known = Known { parameter: &parameter, set: set.map(Value::from) };
-            let text = text.to_owned();
-            let entered = Entered { text, unset: false, fault: String::new() };
+            let entered = Entered { text: text.to_owned(), ..Entered::default() };
             let html = field(&known, &entered).render().unwrap_or_default();
             (html, fingerprint(&[known]))
         };

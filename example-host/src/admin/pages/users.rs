@@ -71,12 +71,8 @@ struct Entered {
     invited: bool,
 }
 
-/// The entered values of a user, checked.
-struct Checked {
-    profile: Profile,
-    /// The hash of the password, if one was entered.
-    hash: Option<String>,
-}
+/// The entered values of a user, checked, with the hash of the password if one was entered.
+type Checked = (Profile, Option<String>);
 
 /// What is wrong with the entered values, by field.
 type Faults = HashMap<&'static str, String>;
@@ -127,7 +123,7 @@ pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     let entered = Entered::of(&visit);
-    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+    let (profile, hash) = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
         Err(faults) => return again(&visit, None, &entered, faults).await,
     };
@@ -163,7 +159,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let id = visit.id()?;
     let entered = Entered::of(&visit);
     let user = directory::user(visit.site.state().database(), id).await?;
-    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+    let (profile, hash) = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
         Err(faults) => return again(&visit, Some(user), &entered, faults).await,
     };
@@ -260,7 +256,7 @@ impl Entered {
             },
         };
         Ok(match profile {
-            Some(profile) if faults.is_empty() => Ok(Checked { profile, hash }),
+            Some(profile) if faults.is_empty() => Ok((profile, hash)),
             _ => Err(faults),
         })
     }
