@@ -112,15 +112,11 @@ impl Forgotten {
 }
 
 /// The page that asks for a name or an address. Its answer is the same for all of them.
-pub(crate) fn ask(
-    forgotten: &Forgotten,
-    request: &PageRequest,
-    reads: bool,
-) -> Result<Response<Body>, Problem> {
+pub(crate) fn ask(forgotten: &Forgotten, request: &PageRequest) -> Result<Response<Body>, Problem> {
     if !forgotten.is_offered() {
         return Err(Problem::NotFound);
     }
-    if !reads {
+    if !request.reads() {
         let form = Form::of_body(&request.body);
         let name: String = form.get("name").trim().chars().take(NAME).collect();
         if !name.is_empty() && !form.has_nul() {
@@ -130,7 +126,7 @@ pub(crate) fn ask(
     let page = ForgottenPage {
         layout: Layout::bare("Forgotten password"),
         name: Field::text("name", "Username or e-mail").autocomplete("username"),
-        sent: !reads,
+        sent: !request.reads(),
         minutes: Purpose::Reset.lifetime().as_secs() / 60,
     };
     Ok(show(&page)?.response())
@@ -142,8 +138,8 @@ pub(crate) async fn choose(
     forgotten: &Forgotten,
     request: &PageRequest,
     cookies: &mut Cookies,
-    reads: bool,
 ) -> Result<Response<Body>, Problem> {
+    let reads = request.reads();
     let form = if reads { Form::of_query(&request.query) } else { Form::of_body(&request.body) };
     let secret = form.get(LINK);
     let site = &authenticator.site;
@@ -179,7 +175,7 @@ pub(crate) async fn choose(
         return Ok(page(Some(&why), None)?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
     }
     if asks {
-        let device = cookies.device().map(str::to_owned);
+        let device = cookies.device.clone();
         let asking = sign_in::asking(NEW_PASSWORD_PAGE, request, device.as_deref());
         let user = (link.user, link.username.as_str());
         match authenticator.check_code(asking, user, form.get(CODE)).await? {

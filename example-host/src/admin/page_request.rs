@@ -30,6 +30,13 @@ pub(crate) struct PageRequest {
     pub(crate) session: Option<Option<Session>>,
 }
 
+impl PageRequest {
+    /// Whether it asks for a page, and sends no form.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.method, Method::GET | Method::HEAD)
+    }
+}
+
 /// The answer, with the page and the user for the log.
 pub(crate) struct Answered {
     pub(crate) response: Response<Body>,

@@ -57,8 +57,8 @@ impl SignInPage {
 }
 
 /// Redirects to the sign-in page, and after that back to the requested page.
-pub(crate) fn first(request: &PageRequest, reads: bool) -> Response<Body> {
-    if !reads || request.path == "/" {
+pub(crate) fn first(request: &PageRequest) -> Response<Body> {
+    if !request.reads() || request.path == "/" {
         return redirect(&href(SIGN_IN));
     }
     let question = if request.query.is_empty() { "" } else { "?" };
@@ -76,9 +76,9 @@ pub(crate) async fn answer(
     authenticator: &Authenticator,
     request: &PageRequest,
     cookies: &mut Cookies,
-    (reads, forgotten): (bool, bool),
+    forgotten: bool,
 ) -> Result<Response<Body>, Problem> {
-    if reads {
+    if request.reads() {
         let next = Form::of_query(&request.query);
         let mut page = SignInPage::new("", next.get("next"), forgotten, "");
         page.layout.notice = cookies.take_notice();
@@ -88,7 +88,7 @@ pub(crate) async fn answer(
     let (username, next) = (form.get("username").trim(), form.get("next"));
     let page = |alert: &str| show(&SignInPage::new(username, next, forgotten, alert));
     let wrong = || Ok(page(WRONG)?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
-    let device = cookies.device().map(str::to_owned);
+    let device = cookies.device.clone();
     let asking = asking(SIGN_IN_PAGE, request, device.as_deref());
     let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
@@ -108,7 +108,9 @@ pub(crate) async fn answer(
     let asked = match &factor {
         None if authenticator.second_factors == SecondFactors::Off => Asked::Never,
         None => Asked::Nothing,
-        Some(factor) if authenticator.is_trusted(cookies.trust(), &user, factor).await? => {
+        Some(factor)
+            if authenticator.is_trusted(cookies.trust.as_deref(), &user, factor).await? =>
+        {
             Asked::Trust(factor)
         }
         Some(_) => {
@@ -162,7 +164,7 @@ pub(super) async fn begin(
         &authenticator.audit,
         (request.id.clone(), request.id_of_client.clone()),
     );
-    let (address, before) = (request.client.to_string(), cookies.session());
+    let (address, before) = (request.client.to_string(), cookies.session.as_deref());
     let begun: Result<bool, Error> = transact!(database, |transaction| {
         let shown = Shown { user: user.id, hash, factor };
         if !sessions::begin(transaction, &secret, shown, &address, before).await? {
@@ -187,12 +189,11 @@ pub(crate) async fn end(
     request: &PageRequest,
     session: &Session,
     cookies: &mut Cookies,
-    reads: bool,
 ) -> Result<Response<Body>, Problem> {
-    if reads {
+    if request.reads() {
         return Err(Problem::NoSuchMethod);
     }
-    if let Some(secret) = cookies.session() {
+    if let Some(secret) = &cookies.session {
         let user = session.user;
         let actor = Actor::of_page(
             SIGN_OUT_PAGE,
