@@ -110,20 +110,17 @@ impl Entered {
     /// Checks the entered values; returns all faults at once.
     fn check(&self, visit: &Visit) -> Result<Prepared, Vec<Fault>> {
         let mut faults = Vec::new();
-        let expires_on = entered_moment(&self.expires);
-        let expires_on = expires_on.unwrap_or_else(|why| fault(&mut faults, Part::End, why));
-        let addresses = networks(&self.addresses);
-        let addresses = addresses.unwrap_or_else(|why| fault(&mut faults, Part::Addresses, why));
-        let rate = rate_of(&self.rate);
-        let rate = rate.unwrap_or_else(|why| fault(&mut faults, Part::Rate, why));
+        let expires_on = checked(&mut faults, Part::End, entered_moment(&self.expires));
+        let addresses = checked(&mut faults, Part::Addresses, networks(&self.addresses));
+        let rate = checked(&mut faults, Part::Rate, rate_of(&self.rate));
         let scopes = (!self.everything).then(|| self.scopes.iter().cloned().collect());
         let new = NewToken { name: self.name.clone(), scopes, expires_on, addresses, rate };
         let catalogue = visit.site.state().scopes();
-        let checked = Prepared::check(&new, &catalogue, visit.site.token_lifetime());
-        match checked {
+        let prepared = Prepared::check(&new, &catalogue, visit.site.token_lifetime());
+        match prepared {
             Ok(prepared) if faults.is_empty() => Ok(prepared),
-            checked => {
-                faults.extend(checked.err().unwrap_or_default());
+            prepared => {
+                faults.extend(prepared.err().unwrap_or_default());
                 Err(faults)
             }
         }
@@ -152,10 +149,12 @@ pub(super) fn end_field(visit: &Visit, empty: Option<&str>) -> Field {
     Field::moment("expires", "Ends", last).optional().hint(hint)
 }
 
-/// Notes a fault, and returns the value that the check continues with.
-fn fault<T: Default>(faults: &mut Vec<Fault>, part: Part, why: String) -> T {
-    faults.push((part, why));
-    T::default()
+/// Notes a fault if there is one, and returns the value that the check continues with.
+fn checked<T: Default>(faults: &mut Vec<Fault>, part: Part, read: Result<T, String>) -> T {
+    read.unwrap_or_else(|why| {
+        faults.push((part, why));
+        T::default()
+    })
 }
 
 /// The networks in a text, one a line.
@@ -171,10 +170,10 @@ fn networks(text: &str) -> Result<Vec<IpNet>, String> {
 fn rate_of(text: &str) -> Result<Option<u32>, String> {
     match text.trim() {
         "" => Ok(None),
-        text => match text.parse() {
-            Ok(rate) => Ok(Some(rate)),
-            Err(_) => Err(format!("it must be a whole number from 1 to {GREATEST_RATE}")),
-        },
+        text => text
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("it must be a whole number from 1 to {GREATEST_RATE}")),
     }
 }
 
