@@ -8,9 +8,13 @@ use super::permission::Permission;
 
 /// A form in which tables are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    Csv,
-    Ndjson,
+pub(crate) struct Format {
+    /// Its name in addresses, and the ending of its files.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// Its name on a button.
+    pub(crate) short: &'static str,
+    pub(crate) media_type: &'static str,
 }
 
 /// What a document declares about a route of tables.
@@ -37,32 +41,23 @@ pub(crate) struct RecordType {
 }
 
 impl Format {
-    pub(crate) const ALL: [Format; 2] = [Format::Csv, Format::Ndjson];
+    pub(crate) const CSV: Self = Self {
+        name: "csv",
+        title: "CSV, for spreadsheets and most programs",
+        short: "CSV",
+        media_type: "text/csv",
+    };
+    pub(crate) const NDJSON: Self = Self {
+        name: "ndjson",
+        title: "NDJSON, a JSON object on each line",
+        short: "NDJSON",
+        media_type: "application/x-ndjson",
+    };
+    pub(crate) const ALL: [Self; 2] = [Self::CSV, Self::NDJSON];
 
     /// The format with this name, or else CSV.
     pub(crate) fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|format| format.name() == name).unwrap_or(Format::Csv)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Format::Csv => "csv",
-            Format::Ndjson => "ndjson",
-        }
-    }
-
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Format::Csv => "CSV, for spreadsheets and most programs",
-            Format::Ndjson => "NDJSON, a JSON object on each line",
-        }
-    }
-
-    pub(crate) fn media_type(self) -> &'static str {
-        match self {
-            Format::Csv => "text/csv",
-            Format::Ndjson => "application/x-ndjson",
-        }
+        Self::ALL.into_iter().find(|format| format.name == name).unwrap_or(Self::CSV)
     }
 }
 

@@ -85,8 +85,8 @@ fn hour(minutes: Vec<Minute>) -> Hour {
     let (busiest, worst) = (most(|of| of.requests), most(|of| of.refused + of.failed));
     let chart = |name, title, description, shown: fn(&Minute) -> Shown, most: u64| {
         let ends = ["An hour ago".to_owned(), "Now".to_owned()];
-        let chart = Chart::new(name, title, description, ends, minutes.iter().map(shown).collect());
-        chart.up_to(format!("{} a minute", with_separators(most)))
+        let most = format!("{} a minute", with_separators(most));
+        Chart::new(name, title, description, most, ends, minutes.iter().map(shown).collect())
     };
     let counts = [requests, busiest, refused, failed, worst].map(with_separators);
     let [all, highest, all_refused, all_failed, highest_errors] = counts;

@@ -117,8 +117,8 @@ async fn begin(
     let taken = Arc::new(AtomicU64::new(0));
     let mut request =
         Request::post(offer.import_address(of, offer.given(settings), step == Step::DryRun))
-            .header(header::ACCEPT, Format::Ndjson.media_type())
-            .header(header::CONTENT_TYPE, format_of(name, &beginning).media_type())
+            .header(header::ACCEPT, Format::NDJSON.media_type)
+            .header(header::CONTENT_TYPE, format_of(name, &beginning).media_type)
             .header(header::CONTENT_LENGTH, content.size());
     if beginning.starts_with(GZIP) {
         request = request.header(header::CONTENT_ENCODING, "gzip");
@@ -144,10 +144,10 @@ fn format_of(name: &str, beginning: &[u8]) -> Format {
     let (_, ending) = name.rsplit_once('.').unwrap_or_default();
     let text = beginning.strip_prefix(BOM).unwrap_or(beginning);
     match ending {
-        "ndjson" | "jsonl" | "json" => Format::Ndjson,
-        "csv" | "txt" | "tsv" => Format::Csv,
-        _ if text.trim_ascii_start().starts_with(b"{") => Format::Ndjson,
-        _ => Format::Csv,
+        "ndjson" | "jsonl" | "json" => Format::NDJSON,
+        "csv" | "txt" | "tsv" => Format::CSV,
+        _ if text.trim_ascii_start().starts_with(b"{") => Format::NDJSON,
+        _ => Format::CSV,
     }
 }
 
@@ -193,12 +193,12 @@ mod tests {
     #[test]
     fn a_file_has_the_form_of_its_name_or_of_its_beginning() {
         for (name, beginning, format) in [
-            ("products.csv", &b"{"[..], Format::Csv),
-            ("PRODUCTS.CSV.GZ", GZIP, Format::Csv),
-            ("products.jsonl", b"sku", Format::Ndjson),
-            ("products", b"\xef\xbb\xbf {\"sku\": 1}", Format::Ndjson),
-            ("products.2026", b"sku;name", Format::Csv),
-            ("", b"", Format::Csv),
+            ("products.csv", &b"{"[..], Format::CSV),
+            ("PRODUCTS.CSV.GZ", GZIP, Format::CSV),
+            ("products.jsonl", b"sku", Format::NDJSON),
+            ("products", b"\xef\xbb\xbf {\"sku\": 1}", Format::NDJSON),
+            ("products.2026", b"sku;name", Format::CSV),
+            ("", b"", Format::CSV),
         ] {
             assert_eq!(format_of(name, beginning), format, "{name}");
         }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::chart::{Chart, Shown};
 use crate::admin::paths::href;
-use crate::admin::records::{asking, visible};
+use crate::admin::records::asking;
 use crate::admin::visit::Visit;
 
 /// The time limit for a panel, so that an extension that hangs does not delay the whole page.
@@ -128,8 +128,8 @@ async fn drawn(
             amounts: vec![("usual", units(&point.value))],
         });
         let name = format!("{id}-{nth}");
-        let drawn = Chart::new(name, chart.title, chart.description, ends, points.collect());
-        let drawn = drawn.up_to(chart.highest);
+        let (most, points) = (chart.highest, points.collect());
+        let drawn = Chart::new(name, chart.title, chart.description, most, ends, points);
         (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
     });
     let charts = charts.collect();
@@ -182,10 +182,10 @@ fn aligned(table: Table, address: impl Fn(&RecordLink) -> Option<String>) -> Row
 
 /// The address of the page about these records, if the user may see it.
 fn address(visit: &Visit, extension: &str, records: &RecordLink) -> Option<String> {
-    let types = visible::types(&visit.site, &visit.catalogue, extension).ok()??;
+    let types = visit.types(extension).ok()??;
     let kind = types.kind(&records.kind)?;
     let route = if records.id.is_some() { kind.show.as_ref() } else { kind.list.as_ref() };
-    route.filter(|route| asking::may(visit, route))?;
+    route.filter(|route| visit.may_use(route))?;
     let list = href(&format!("/records/{extension}/{}", kind.name));
     Some(match &records.id {
         Some(id) => format!("{list}/{}", asking::segment(id)),

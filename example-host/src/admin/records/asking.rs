@@ -9,9 +9,10 @@ use tokio::time::timeout;
 
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::visit::{Visit, details};
+use crate::base::error::Error;
 
 use super::listing::with_query;
-use super::model::{Kind, Route};
+use super::model::{Kind, Route, Types};
 use super::record::{Listed, Record};
 use super::visible;
 
@@ -34,19 +35,26 @@ pub(crate) struct Refused {
     pub(crate) reasons: String,
 }
 
-/// Whether the user has the permission of a route.
-pub(crate) fn may(visit: &Visit, route: &Route) -> bool {
-    visible::may(&visit.site, visit.session.user, route)
+impl Visit {
+    /// Whether the user has the permission of a route.
+    pub(crate) fn may_use(&self, route: &Route) -> bool {
+        visible::may(&self.site, self.session.user, route)
+    }
+
+    /// Whether the user may read single records of a type.
+    pub(crate) fn may_show(&self, kind: &Kind) -> bool {
+        kind.show.as_ref().is_some_and(|show| self.may_use(show))
+    }
+
+    /// The types of an extension, if it is enabled.
+    pub(crate) fn types(&self, extension: &str) -> Result<Option<&Types>, Error> {
+        visible::types(&self.site, &self.catalogue, extension)
+    }
 }
 
 /// A key as a segment of a path.
 pub(crate) fn segment(key: &str) -> String {
     utf8_percent_encode(key, RESERVED).to_string()
-}
-
-/// Whether the user may read single records of a type.
-pub(crate) fn shows(visit: &Visit, kind: &Kind) -> bool {
-    kind.show.as_ref().is_some_and(|show| may(visit, show))
 }
 
 /// The path of a route for a record, which may belong to another one.

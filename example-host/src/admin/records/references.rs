@@ -231,7 +231,7 @@ async fn names(
     rows: usize,
     sought: &asking::Asked,
 ) -> Result<Option<Listed>, Problem> {
-    if !asking::may(visit, route) {
+    if !visit.may_use(route) {
         return Ok(None);
     }
     let rows = rows.to_string();

@@ -16,7 +16,6 @@ use super::asking::{self, Asked};
 use super::listing::{self, Wanted, value};
 use super::model::{Attribute, Kind, Query, Route, Shape};
 use super::record::{Listed, Record};
-use super::visible;
 
 /// The number of rows that are asked for at the same time, where the document names no maximum. A list that allows
 /// fewer gives fewer, and the next page begins after these.
@@ -62,8 +61,7 @@ pub(crate) struct Rows {
 impl Place {
     /// The list, if the user may view it.
     pub(crate) fn source<'v>(&self, visit: &'v Visit) -> Result<Source<'v>, Problem> {
-        let types = visible::types(&visit.site, &visit.catalogue, &self.extension)?;
-        let types = types.ok_or(Problem::NotFound)?;
+        let types = visit.types(&self.extension)?.ok_or(Problem::NotFound)?;
         let kind = types.kind(&self.kind).ok_or(Problem::NotFound)?;
         let source = match &self.below {
             // Its extension decides who may export what it exports itself, and in which form.
@@ -72,7 +70,7 @@ impl Place {
                 list.map(|route| Source { kind, route, query: &kind.query })
             }
             Some((_, name)) => {
-                let of = kind.nested.iter().filter(|_| asking::shows(visit, kind));
+                let of = kind.nested.iter().filter(|_| visit.may_show(kind));
                 let of = of.filter(|nested| !nested.single).find(|nested| nested.name == *name);
                 of.and_then(|nested| {
                     let kind = types.kind(&nested.kind)?;
@@ -80,7 +78,7 @@ impl Place {
                 })
             }
         };
-        source.filter(|source| asking::may(visit, source.route)).ok_or(Problem::NotFound)
+        source.filter(|source| visit.may_use(source.route)).ok_or(Problem::NotFound)
     }
 }
 

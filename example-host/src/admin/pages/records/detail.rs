@@ -102,7 +102,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let relations = kind.relations.iter().filter(|of| of.names_one());
     let include = relations.filter(|relation| {
         let related = relation.kind.as_deref().and_then(|name| at.types.kind(name));
-        related.is_some_and(|kind| at.shows(kind))
+        related.is_some_and(|kind| at.visit.may_show(kind))
     });
     let include: Vec<&str> = include.map(|relation| relation.name.as_str()).collect();
     let parameter = kind.query.include.as_ref().filter(|_| !include.is_empty());
@@ -130,7 +130,11 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         kind,
         label,
         actions: actions(&at, &own),
-        delete: kind.delete.as_ref().filter(|of| at.may(of)).map(|_| format!("{own}/delete")),
+        delete: kind
+            .delete
+            .as_ref()
+            .filter(|of| at.visit.may_use(of))
+            .map(|_| format!("{own}/delete")),
         tabs: (tabs.len() > 1).then(|| Tabs {
             label: "About this record",
             tabs: tabs.iter().map(|(name, title, _)| tab(&own, name, title, wanted)).collect(),
@@ -164,7 +168,7 @@ fn tabs<'v>(at: &At<'v>) -> Vec<(String, String, Part<'v>)> {
     let nested = kind
         .nested
         .iter()
-        .filter(|nested| at.may(&nested.route))
+        .filter(|nested| at.visit.may_use(&nested.route))
         .map(|nested| (nested.name.clone(), nested.title.clone(), Part::Nested(nested)));
     let panels = panels::details(at.visit).into_iter().enumerate();
     let panels = panels.filter(|(_, panel)| panel.is_about_records(&kind.name));
@@ -185,9 +189,9 @@ fn tabs<'v>(at: &At<'v>) -> Vec<(String, String, Part<'v>)> {
 
 /// The pages that change the record, as far as the user may.
 fn actions(at: &At<'_>, own: &str) -> Vec<(String, String)> {
-    let edit = at.kind.update.as_ref().filter(|update| at.may(update));
+    let edit = at.kind.update.as_ref().filter(|update| at.visit.may_use(update));
     let edit = edit.map(|_| (format!("{own}/edit"), "Edit".to_owned()));
-    let actions = at.kind.actions.iter().filter(|action| at.may(&action.route));
+    let actions = at.kind.actions.iter().filter(|action| at.visit.may_use(&action.route));
     let actions = actions.map(|of| (format!("{own}/do/{}", of.name), of.title.clone()));
     edit.into_iter().chain(actions).collect()
 }

@@ -42,7 +42,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let place = Place { extension: at.types.extension.clone(), kind: at.kind.name.clone(), below };
     let source = place.source(&visit)?;
     let state = listing::state(source.kind, source.query, &visit.query);
-    let name = format!("{}.{}", source.kind.name, Format::Csv.name());
+    let name = format!("{}.{}", source.kind.name, Format::CSV.name);
     let mut rows = Rows::of(&visit, place, &state)?;
     // What the API refuses is told on a page, which is no longer possible when the file has begun.
     let first = rows.next().await?;

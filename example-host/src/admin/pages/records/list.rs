@@ -87,7 +87,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     if let Some(reasons) = &refused {
         layout = layout.with_notice(Notice::bad(reasons.clone()));
     }
-    let create = kind.create.as_ref().filter(|create| at.may(create));
+    let create = kind.create.as_ref().filter(|create| at.visit.may_use(create));
     let exports = match refused {
         // What the API refuses for a page, it refuses for a file.
         Some(_) => Exports::default(),
@@ -130,7 +130,8 @@ fn is_about_the_query(status: StatusCode) -> bool {
 pub(super) fn wanted<'k>(at: &At<'k>, columns: &Columns<'k>) -> Wanted<'k> {
     let references = || columns.others.iter().filter_map(|of| of.reference.as_deref());
     let is_named = |name: &str| {
-        references().any(|of| of == name) && at.types.kind(name).is_some_and(|of| at.shows(of))
+        references().any(|of| of == name)
+            && at.types.kind(name).is_some_and(|of| at.visit.may_show(of))
     };
     let relations = columns.kind.relations.iter().filter(|of| of.names_one());
     let named: Vec<(&str, &str)> = relations
@@ -295,7 +296,7 @@ fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
     let Query { offset, limit, sort, .. } = &at.kind.query;
     let state = listing::without(state, &[offset, limit]);
     if !at.kind.exported {
-        let filtered = vec![(file::of_list(at, &state), short(Format::Csv))];
+        let filtered = vec![(file::of_list(at, &state), Format::CSV.short)];
         return Ok(Exports { filtered, ..Exports::default() });
     }
     let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
@@ -303,23 +304,15 @@ fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
     let found = offers.iter().find_map(|offer| offer.query_of_list(&at.types.extension, &list.id));
     let Some(query) = found else { return Ok(Exports::default()) };
     let address = |format: Format| {
-        let format = [("format".to_owned(), format.name().to_owned())];
+        let format = [("format".to_owned(), format.name.to_owned())];
         href(&format!("{FILE}?{}", written(&[&query[..], &format, &state].concat())))
     };
     let order = state.iter().filter(|(name, _)| sort.as_deref() == Some(name)).cloned();
     let ticked = [(TICKED.to_owned(), "1".to_owned())];
     Ok(Exports {
-        filtered: Format::ALL.map(|format| (address(format), short(format))).to_vec(),
+        filtered: Format::ALL.map(|format| (address(format), format.short)).to_vec(),
         address: href(FILE),
-        formats: Format::ALL.map(|format| (format.name(), short(format))).to_vec(),
+        formats: Format::ALL.map(|format| (format.name, format.short)).to_vec(),
         hidden: query.iter().cloned().chain(ticked).chain(order).collect(),
     })
-}
-
-/// The name of a format on a button.
-fn short(format: Format) -> &'static str {
-    match format {
-        Format::Csv => "CSV",
-        Format::Ndjson => "NDJSON",
-    }
 }

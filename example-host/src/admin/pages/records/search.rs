@@ -76,7 +76,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let kinds = found.iter().flat_map(|of| of.kinds.iter().map(move |kind| (of.types, *kind)));
     let kinds = kinds.filter(|(_, kind)| {
         let is_searched = kind.query.search.is_some() || kind.query.exact.is_some();
-        is_searched && asking::shows(&visit, kind) && !sought.is_empty()
+        is_searched && visit.may_show(kind) && !sought.is_empty()
     });
     let kinds: Vec<_> = kinds.collect();
     let searches =
