@@ -13,10 +13,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-use crate::base::settings::SecondFactors;
-use crate::identity::password_links::{self, Link, Purpose};
+use crate::identity::password_links::{self, Purpose};
 use crate::identity::passwords;
-use crate::identity::second_factor::SecondFactor;
 use crate::site::Site;
 use crate::site::operations::password_links as operations;
 use crate::watch::audit::Actor;
@@ -151,7 +149,8 @@ pub(crate) async fn choose(
     let Some(link) = password_links::find(site.state().database(), secret).await? else {
         return gone();
     };
-    let asks = asks_for_a_code(authenticator, &link).await?;
+    // A mailbox alone is not enough for a user with a second factor.
+    let asks = authenticator.second_factor(link.user).await?.is_some();
     let page = |unacceptable: Option<&str>, wrong: Option<&str>| {
         let title = match link.purpose {
             Purpose::Reset => "Choose a new password",
@@ -202,13 +201,4 @@ pub(crate) async fn choose(
     authenticator.audit.has_written(1);
     cookies.leave_notice(&Notice::good("Your password was set. Sign in with it."));
     Ok(redirect(&href(SIGN_IN)))
-}
-
-/// Whether the user of a link needs a code, too. A mailbox alone is not enough then.
-async fn asks_for_a_code(authenticator: &Authenticator, link: &Link) -> Result<bool, Problem> {
-    if authenticator.second_factors == SecondFactors::Off {
-        return Ok(false);
-    }
-    let database = authenticator.site.state().database();
-    Ok(SecondFactor::of(database, link.user).await?.is_some())
 }

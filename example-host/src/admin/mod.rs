@@ -369,8 +369,7 @@ pub(crate) fn late(id: &RequestId) -> Response<Body> {
 /// What a page does for a method, if it does anything and the user may have it done.
 fn authorise<T>(offered: Option<(Needed, T)>, visit: &Visit) -> Result<T, Problem> {
     let (needed, work) = offered.ok_or(Problem::NoSuchMethod)?;
-    visit.must(needed)?;
-    Ok(work)
+    if visit.may(needed) { Ok(work) } else { Err(Problem::Forbidden(needed)) }
 }
 
 /// The navigation: the pages that the user may read.

@@ -144,12 +144,8 @@ impl<'a> Offer<'a> {
         self.address(of, chosen.into_iter().chain(own.cloned()))
     }
 
-    /// The address of an export of records of a type, with these parameters.
-    pub(crate) fn export_address(&self, of: &RecordType, chosen: Vec<(String, String)>) -> String {
-        self.address(of, chosen)
-    }
-
-    fn address(
+    /// The address of the route for records of a type, with these parameters.
+    pub(crate) fn address(
         &self,
         of: &RecordType,
         query: impl IntoIterator<Item = (String, String)>,

@@ -101,10 +101,14 @@ pub(super) const PAGES: &[Page] = &[
             Box::pin(parameters::save(visit))
         }),
     Page::at("/extensions/{name}/enable", "administration.extensions.enable")
-        .does(&operations::extensions::ENABLE, |visit| Box::pin(extensions::enable(visit)))
+        .does(&operations::extensions::ENABLE, |visit| {
+            Box::pin(extensions::set_enabled(visit, true))
+        })
         .confirmed(),
     Page::at("/extensions/{name}/disable", "administration.extensions.disable")
-        .does(&operations::extensions::DISABLE, |visit| Box::pin(extensions::disable(visit))),
+        .does(&operations::extensions::DISABLE, |visit| {
+            Box::pin(extensions::set_enabled(visit, false))
+        }),
     Page::at("/api", "administration.api")
         .in_navigation("API", "api")
         .reads(MANAGE, |visit| Box::pin(api::list(visit))),

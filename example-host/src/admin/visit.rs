@@ -97,11 +97,6 @@ impl Visit {
         may(&self.site, self.session.user, needed)
     }
 
-    /// Fails if the user lacks a permission.
-    pub(crate) fn must(&self, needed: Needed) -> Result<(), Problem> {
-        if self.may(needed) { Ok(()) } else { Err(Problem::Forbidden(needed)) }
-    }
-
     /// Whether the user may do everything.
     pub(crate) fn is_admin(&self) -> bool {
         self.may(ADMIN)
@@ -162,12 +157,6 @@ impl Visit {
         groups.collect()
     }
 
-    /// What was searched for, if there is anything to search.
-    fn search(&self, found: &[Visible<'_>]) -> Option<String> {
-        let asked = if self.path == SEARCH { self.query.get("q") } else { "" };
-        navigation::is_searched(found).then(|| asked.to_owned())
-    }
-
     /// The layout of the page.
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
         // A document that cannot be read has no records.
@@ -179,13 +168,14 @@ impl Visit {
             found.clear();
             navigation.clear();
         }
+        let sought = if self.path == SEARCH { self.query.get("q") } else { "" };
         Layout {
             signed_in: Some(SignedIn {
                 name: self.session.name.clone(),
                 csrf_token: form::csrf_token(&self.secret),
                 navigation,
                 sections: self.sections(&found),
-                search: self.search(&found),
+                search: navigation::is_searched(&found).then(|| sought.to_owned()),
                 own: section(self.path) == "account",
             }),
             notice: self.notice.clone(),

@@ -77,7 +77,7 @@ pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
     }
     given.extend(filters);
     let request = Request::builder()
-        .uri(offer.export_address(of, given))
+        .uri(offer.address(of, given))
         .header(header::ACCEPT, format.media_type)
         .body(Body::empty());
     let request = request.map_err(|_| Problem::NotFound)?;

@@ -172,15 +172,7 @@ pub(crate) async fn routes(visit: Visit) -> Result<View, Problem> {
     })
 }
 
-pub(crate) async fn enable(visit: Visit) -> Result<Outcome, Problem> {
-    set_enabled(visit, true).await
-}
-
-pub(crate) async fn disable(visit: Visit) -> Result<Outcome, Problem> {
-    set_enabled(visit, false).await
-}
-
-async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
+pub(crate) async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
     let Extension { name, when_disabled, .. } = Extension::asked_for(&visit).await?;
     let message = if enabled {
         format!("{name} was enabled.")

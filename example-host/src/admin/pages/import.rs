@@ -113,7 +113,10 @@ async fn begin(
     let offer = Offer::chosen(&offers, settings.get("extension")).ok_or(Problem::NotFound)?;
     let of = offer.of_type(settings.get(TYPE)).ok_or(Problem::NotFound)?;
     let SentFile { name, content } = &*upload.file;
-    let beginning = content.piece(0).map_err(|error| failed(&error))?;
+    let beginning = content.piece(0).map_err(|error| {
+        tracing::error!(%error, "a file that was kept cannot be read");
+        Problem::Failed
+    })?;
     let taken = Arc::new(AtomicU64::new(0));
     let mut request =
         Request::post(offer.import_address(of, offer.given(settings), step == Step::DryRun))
@@ -149,11 +152,6 @@ fn format_of(name: &str, beginning: &[u8]) -> Format {
         _ if text.trim_ascii_start().starts_with(b"{") => Format::NDJSON,
         _ => Format::CSV,
     }
-}
-
-fn failed(error: &std::io::Error) -> Problem {
-    tracing::error!(%error, "a file that was kept cannot be read");
-    Problem::Failed
 }
 
 fn render(visit: &Visit, extension: &str, fault: &str) -> Result<View, Problem> {

@@ -93,11 +93,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         if is_secret(parameter) && entered.text.is_empty() && !entered.unset {
             continue;
         }
-        let wanted = if entered.unset {
-            None
-        } else {
-            Some(parameters::entered(parameter.kind, &entered.text))
-        };
+        let wanted = (!entered.unset).then(|| parameters::entered(parameter.kind, &entered.text));
         // A default that is sent unchanged does not become a value of the site.
         let kept = match &wanted {
             None => known.set.is_none(),

@@ -12,6 +12,7 @@ use crate::base::text::now;
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::directory::{self, UserDetails};
 use crate::identity::tokens::{self, DEFAULT, TokenEntry};
+use crate::site::operations::Recorded;
 use crate::site::operations::tokens::{self as operations, Which};
 use crate::site::operations::users::Who;
 
@@ -86,8 +87,8 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     let id = visit.id()?;
     directory::user(visit.site.state().database(), id).await?;
-    let (secret, recorded) = operations::generate(&visit.site.shown(), Who::Key(id)).await?;
-    Ok(Outcome::Shown { recorded, view: with_secret(&visit, DEFAULT, secret).await? })
+    let made = operations::generate(&visit.site.shown(), Who::Key(id)).await?;
+    with_secret(&visit, DEFAULT, made).await
 }
 
 /// Revokes a token with all of its secrets.
@@ -104,9 +105,9 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
 pub(super) async fn with_secret(
     visit: &Visit,
     name: &str,
-    secret: String,
-) -> Result<View, Problem> {
-    render(visit, Some((name, secret))).await
+    (secret, recorded): (String, Recorded),
+) -> Result<Outcome, Problem> {
+    Ok(Outcome::Shown { recorded, view: render(visit, Some((name, secret))).await? })
 }
 
 /// The token in the path. That of another user is not found.
@@ -153,7 +154,7 @@ fn command(visit: &Visit, token: &TokenEntry, secret: &str) -> Option<String> {
 async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    let admitted = admitted(visit, &user).await?;
+    let access = authority::access(visit).await?;
     let tokens = tokens::of_user(state.database(), &state.scopes(), id).await?;
     let mut layout = visit.layout(format!("API tokens of {}", user.username));
     if made.is_some() {
@@ -170,15 +171,10 @@ async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Pro
     show(&UserTokensPage {
         layout,
         tabs: Some(tabs(id, "API tokens")),
+        admitted: access.decide_for_groups(&user.groups, CORE_LOGIN_API, ROOT).0,
         user,
         tokens: tokens.into_iter().map(|token| Facts { token }).collect(),
         made,
-        admitted,
         longest: longest_in_days(visit),
     })
-}
-
-async fn admitted(visit: &Visit, user: &UserDetails) -> Result<bool, Error> {
-    let access = authority::access(visit).await?;
-    Ok(access.decide_for_groups(&user.groups, CORE_LOGIN_API, ROOT).0)
 }

@@ -83,9 +83,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     };
     let name = prepared.name.as_str();
     match operations::create(&visit.site.shown(), Who::Key(id), &prepared).await {
-        Ok((secret, recorded)) => {
-            Ok(Outcome::Shown { recorded, view: with_secret(&visit, name, secret).await? })
-        }
+        Ok(made) => with_secret(&visit, name, made).await,
         Err(taken @ Error::Taken { .. }) => {
             let faults = [(Part::Name, taken.to_string())];
             Ok(Outcome::Again(render(&visit, &entered, &faults).await?))

@@ -44,9 +44,7 @@ pub(crate) async fn rotate(visit: Visit) -> Result<Outcome, Problem> {
     };
     let site = visit.site.shown();
     match operations::rotate(&site, which(&token), overlap, expires_on).await? {
-        Ok((secret, recorded)) => {
-            Ok(Outcome::Shown { recorded, view: with_secret(&visit, &token.name, secret).await? })
-        }
+        Ok(made) => with_secret(&visit, &token.name, made).await,
         Err(why) => Ok(Outcome::Again(render(&visit, Some(&why)).await?)),
     }
 }

@@ -68,10 +68,15 @@ impl Shown {
 
 /// A value of an attribute; `longest` is the maximum number of characters of a text.
 pub(crate) fn shown(attribute: &Attribute, value: &Value, names: &Names, longest: usize) -> Shown {
-    if let Some(kind) = &attribute.reference {
-        return reference(kind, value, names, longest);
+    let Some(kind) = &attribute.reference else {
+        return of_shape(&attribute.shape, value, longest);
+    };
+    let id = openapi::plain(value);
+    // No record has the key 0 in stores that use it for none.
+    if id.is_empty() || id == "0" {
+        return Shown::default();
     }
-    of_shape(&attribute.shape, value, longest)
+    related(&Identity { kind: kind.clone(), id }, names, longest)
 }
 
 /// An attribute of a record. A related record that is not an attribute has the name of its relationship.
@@ -81,10 +86,8 @@ pub(crate) fn of_record(
     names: &Names,
     longest: usize,
 ) -> Shown {
-    match record.attributes.get(&attribute.name) {
-        Some(value) => shown(attribute, value, names, longest),
-        None => Shown::default(),
-    }
+    let value = record.attributes.get(&attribute.name);
+    value.map_or_else(Shown::default, |value| shown(attribute, value, names, longest))
 }
 
 /// A value of which no more is known.
@@ -110,16 +113,6 @@ pub(crate) fn label(record: &Record, kind: &Kind) -> String {
 
 /// The maximum number of characters of a part of a name.
 const LABEL: usize = 120;
-
-fn reference(kind: &str, value: &Value, names: &Names, longest: usize) -> Shown {
-    let id = openapi::plain(value);
-    // No record has the key 0 in stores that use it for none.
-    if id.is_empty() || id == "0" {
-        return Shown::default();
-    }
-    let names_one = Identity { kind: kind.to_owned(), id };
-    related(&names_one, names, longest)
-}
 
 /// A related record: its name, or else its key.
 pub(crate) fn related(record: &Identity, names: &Names, longest: usize) -> Shown {
