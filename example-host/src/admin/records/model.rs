@@ -209,9 +209,4 @@ impl Kind {
     pub(crate) fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
-
-    /// The action with this name.
-    pub(crate) fn action(&self, name: &str) -> Option<&Action> {
-        self.actions.iter().find(|action| action.name == name)
-    }
 }
