@@ -16,7 +16,7 @@ use super::tables::{RecordType, Tables};
 pub(crate) struct Offer<'a> {
     pub(crate) extension: &'a str,
     pub(crate) operation: &'a Operation,
-    tables: &'a Tables,
+    pub(crate) tables: &'a Tables,
     pub(crate) types: Vec<&'a RecordType>,
 }
 
@@ -114,11 +114,6 @@ impl<'a> Offer<'a> {
         let of = self.types.iter().find(|of| is_here && of.list == list)?;
         let query = [("extension", self.extension), ("type", &of.name)];
         Some(query.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
-    }
-
-    /// Whether the route takes the filters and the order of a list.
-    pub(crate) fn takes_filters(&self) -> bool {
-        self.tables.filters
     }
 
     /// The parameters that people choose, beside the type.

@@ -218,15 +218,14 @@ impl Layout {
         self.signed_in.as_ref().map_or("", |signed_in| signed_in.csrf_token.as_str())
     }
 
-    /// Adds a notice, which the page shows above its content.
-    pub(crate) fn with_notice(mut self, notice: Notice) -> Self {
-        self.notice = Some(notice);
-        self
+    /// Adds a notice if there is one, which the page shows above its content.
+    pub(crate) fn with_notice(self, notice: impl Into<Option<Notice>>) -> Self {
+        Self { notice: notice.into().or(self.notice), ..self }
     }
 
     /// Adds a warning if something was not done.
     pub(crate) fn warning_if(self, is_refused: bool, text: &str) -> Self {
-        if is_refused { self.with_notice(Notice::bad(text)) } else { self }
+        self.with_notice(is_refused.then(|| Notice::bad(text)))
     }
 }
 

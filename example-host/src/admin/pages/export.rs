@@ -51,7 +51,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 /// The filters and the order of a list that an address has, if the export takes them.
 fn filters(visit: &Visit, offer: &Offer<'_>, list: &str) -> Result<Vec<(String, String)>, Problem> {
     let types = visit.types(offer.extension)?;
-    let kinds = types.filter(|_| offer.takes_filters()).into_iter().flat_map(|of| &of.kinds);
+    let kinds = types.filter(|_| offer.tables.filters).into_iter().flat_map(|of| &of.kinds);
     let mut kinds = kinds.filter(|kind| kind.list.as_ref().is_some_and(|of| of.id == list));
     let Some(kind) = kinds.next() else { return Ok(Vec::new()) };
     let Query { offset, limit, .. } = &kind.query;

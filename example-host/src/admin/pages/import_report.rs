@@ -269,11 +269,8 @@ impl Following {
         let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(&mut text);
         let names = (self.faults.size() == 0).then_some(["line", "key", "fault"]);
         let cells = [line.to_string(), harmless(key.to_owned()), harmless(detail.to_owned())];
-        let mut written = Ok(());
-        if let Some(names) = names {
-            written = writer.write_record(names);
-        }
-        written = written.and(writer.write_record(&cells));
+        let mut rows = names.into_iter().chain([cells.each_ref().map(String::as_str)]);
+        let written = rows.try_for_each(|row| writer.write_record(row));
         drop(writer);
         let kept = written.map_err(std::io::Error::from).and_then(|()| self.faults.append(&text));
         if let Err(error) = kept {

@@ -183,15 +183,15 @@ pub(crate) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
 /// apply to its assets and to the whole site.
 pub(crate) fn actions(site: &Site, asset: &str) -> Vec<ActionEntry> {
     let built_in = BUILT_IN.into_iter().filter(|_| asset == ROOT);
-    let built_in = built_in
-        .map(|(name, title)| ActionEntry { name: name.to_owned(), title: title.to_owned() });
     let extensions = site.state().descriptions().iter().filter(|extension| {
         asset == ROOT || extension.assets.iter().any(|known| known.name == asset)
     });
     let theirs = extensions
         .flat_map(|extension| &extension.actions)
-        .map(|action| ActionEntry { name: action.name.clone(), title: action.title.clone() });
-    built_in.chain(theirs).collect()
+        .map(|action| (action.name.as_str(), action.title.as_str()));
+    let all = built_in.chain(theirs);
+    all.map(|(name, title)| ActionEntry { name: name.to_owned(), title: title.to_owned() })
+        .collect()
 }
 
 /// The default asset: the first one of an extension.

@@ -257,15 +257,11 @@ async fn page_of(
     found: Option<Found>,
     notice: Option<Notice>,
 ) -> Result<PrivacyPage, Problem> {
-    let mut layout = visit.layout("Privacy");
-    if let Some(notice) = notice {
-        layout = layout.with_notice(notice);
-    }
     let is_served = |name: &String| visit.site.loaded(name).is_some();
     let (unmapped, unserved) =
         visit.site.unmapped().await?.into_iter().partition(|name| is_served(name));
     Ok(PrivacyPage {
-        layout,
+        layout: visit.layout("Privacy").with_notice(notice),
         find: vec![
             Field::text("email", "E-mail address").maybe_empty().value(&asked.email),
             Field::text("user", "User")

@@ -156,10 +156,10 @@ async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Pro
     let user = directory::user(state.database(), id).await?;
     let access = authority::access(visit).await?;
     let tokens = tokens::of_user(state.database(), &state.scopes(), id).await?;
-    let mut layout = visit.layout(format!("API tokens of {}", user.username));
-    if made.is_some() {
-        layout = layout.with_notice(Notice::good("Copy the token now: it is shown only once."));
-    }
+    let once = || Notice::good("Copy the token now: it is shown only once.");
+    let layout = visit
+        .layout(format!("API tokens of {}", user.username))
+        .with_notice(made.is_some().then(once));
     let made = made.map(|(name, secret)| Made {
         command: tokens
             .iter()

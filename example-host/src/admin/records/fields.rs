@@ -150,12 +150,14 @@ impl Filling<'_> {
             let choices = with_entered(attribute, self.is_new, choices, text);
             Field::choice(name.clone(), label.clone(), choices)
         };
-        if let Some(candidates) = self.references.candidates(pointer) {
+        if let Some(candidates) = self.references.candidates.get(pointer) {
             let none = (text.to_owned(), "None of these".to_owned());
             let choices = candidates.iter().cloned().chain([none]);
             return Field::choice(name, label, choices).value(text);
         }
-        if let Some(known) = attribute.reference.as_deref().and_then(|of| self.references.of(of)) {
+        if let Some(known) =
+            attribute.reference.as_ref().and_then(|of| self.references.kinds.get(of))
+        {
             return match known {
                 Known::All(all) => words(all.clone()).value(text),
                 Known::Some(names) => {

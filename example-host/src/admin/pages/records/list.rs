@@ -83,10 +83,6 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let mut names = Names::default();
     names.add(&listed.included, |name| at.types.kind(name));
     let base = at.list();
-    let mut layout = visit.layout(kind.title.clone());
-    if let Some(reasons) = &refused {
-        layout = layout.with_notice(Notice::bad(reasons.clone()));
-    }
     let create = kind.create.as_ref().filter(|create| at.visit.may_use(create));
     let exports = match refused {
         // What the API refuses for a page, it refuses for a file.
@@ -95,7 +91,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     };
     let searched = kind.query.search.as_deref();
     let view = show(&ListPage {
-        layout,
+        layout: visit.layout(kind.title.clone()).with_notice(refused.as_deref().map(Notice::bad)),
         kind,
         create: create.map(|_| format!("{base}/new")),
         search: searched.map(|name| Field {
