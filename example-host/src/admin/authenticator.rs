@@ -321,7 +321,7 @@ impl Authenticator {
         let Asking { page, client, id, id_of_client, .. } = asking;
         let record = match user {
             0 => Record::default(),
-            _ => Record { kind: "user".to_owned(), id: user.to_string() },
+            _ => record_of(user),
         };
         let refused = match why {
             _ if page == SIGN_IN_PAGE => "sign in",
@@ -346,6 +346,11 @@ impl Authenticator {
         self.refuse(asking, user, why);
         Attempt::Rejected
     }
+}
+
+/// A user as the audit trail names it.
+pub(super) fn record_of(user: i64) -> Record {
+    Record { kind: "user".to_owned(), id: user.to_string() }
 }
 
 impl VerifiedUser {

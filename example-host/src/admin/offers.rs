@@ -11,6 +11,7 @@ use super::catalogue::{Catalogue, Document, Operation, Parameter, Place};
 use super::form::Form;
 use super::paths::href;
 use super::tables::{RecordType, Tables};
+use super::visit::Visit;
 
 /// A route of tables with the types that a user may use it for, of which there is one at least.
 pub(crate) struct Offer<'a> {
@@ -20,30 +21,25 @@ pub(crate) struct Offer<'a> {
     pub(crate) types: Vec<&'a RecordType>,
 }
 
+/// The tables that a route takes or gives.
+pub(crate) type Declared = fn(&Operation) -> Option<&Tables>;
+pub(crate) const IMPORTS: Declared = |operation| operation.imports.as_ref();
+pub(crate) const EXPORTS: Declared = |operation| operation.exports.as_ref();
+
+impl Visit {
+    /// What the user may import or export.
+    pub(crate) fn offers(&self, declared: Declared) -> Result<Vec<Offer<'_>>, Error> {
+        Offer::all(&self.site, &self.catalogue, self.session.user, declared)
+    }
+}
+
 impl<'a> Offer<'a> {
-    /// The routes by which a user may import something.
-    pub(crate) fn imports(
+    /// What a user may import or export.
+    pub(crate) fn all(
         site: &Site,
         catalogue: &'a Catalogue,
         user: i64,
-    ) -> Result<Vec<Self>, Error> {
-        Self::all(site, catalogue, user, |operation| operation.imports.as_ref())
-    }
-
-    /// The routes by which a user may export something.
-    pub(crate) fn exports(
-        site: &Site,
-        catalogue: &'a Catalogue,
-        user: i64,
-    ) -> Result<Vec<Self>, Error> {
-        Self::all(site, catalogue, user, |operation| operation.exports.as_ref())
-    }
-
-    fn all(
-        site: &Site,
-        catalogue: &'a Catalogue,
-        user: i64,
-        declared: fn(&Operation) -> Option<&Tables>,
+        declared: Declared,
     ) -> Result<Vec<Self>, Error> {
         let snapshot = site.state().snapshot();
         if !snapshot.access.allows(user, CORE_LOGIN_API, ROOT) {

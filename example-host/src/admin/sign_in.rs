@@ -12,9 +12,9 @@ use crate::base::settings::SecondFactors;
 use crate::database::transact;
 use crate::identity::devices::{HALF_SIGNED_IN, KNOWN};
 use crate::identity::sessions::{self, Asked, Session, Shown};
-use crate::watch::audit::{Actor, Record};
+use crate::watch::audit::Actor;
 
-use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal, VerifiedUser};
+use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal, VerifiedUser, record_of};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -170,7 +170,7 @@ pub(super) async fn begin(
         if !sessions::begin(transaction, &secret, shown, &address, before).await? {
             return Ok(false);
         }
-        actor.record_event(transaction, record(user.id), what).await?;
+        actor.record_event(transaction, record_of(user.id), what).await?;
         Ok(true)
     });
     if !begun? {
@@ -206,7 +206,7 @@ pub(crate) async fn end(
             transact!(authenticator.site.state().database(), |transaction| {
                 let ended = sessions::end(transaction, secret).await?;
                 if ended {
-                    actor.record_event(transaction, record(user), "sign out").await?;
+                    actor.record_event(transaction, record_of(user), "sign out").await?;
                 }
                 Ok(ended)
             });
@@ -215,8 +215,4 @@ pub(crate) async fn end(
     cookies.end_session();
     cookies.leave_notice(&Notice::good("You have signed out."));
     Ok(redirect(&href(SIGN_IN)))
-}
-
-fn record(user: i64) -> Record {
-    Record { kind: "user".to_owned(), id: user.to_string() }
 }

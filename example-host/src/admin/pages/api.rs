@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::admin::catalogue::{Body, Document, Group, Operation, Place};
-use crate::admin::offers::Offer;
+use crate::admin::offers::EXPORTS;
 use crate::admin::openapi::indented;
 use crate::admin::problem::Problem;
 use crate::admin::view::{Field, Layout, View, show};
@@ -275,7 +275,7 @@ fn render(
     let by = permission.and_then(|needed| needed.granted(visit.session.user, &snapshot));
     // A refusal is explained by the first, which would be enough.
     let asked = by.or_else(|| permission.and_then(|needed| needed.actions.first()));
-    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(EXPORTS)?;
     let export = offers.iter().find_map(|offer| offer.page_of_list(document, operation));
     show(&OperationPage {
         layout: visit

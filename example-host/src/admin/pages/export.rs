@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 
 use crate::admin::catalogue::Catalogue;
-use crate::admin::offers::Offer;
+use crate::admin::offers::{EXPORTS, Offer};
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::records::listing;
 use crate::admin::records::model::Query;
@@ -30,11 +30,11 @@ struct ExportPage<'a> {
 
 /// Whether there is anything that a user may export.
 pub(crate) fn is_offered(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
-    Offer::exports(site, catalogue, user).is_ok_and(|offers| !offers.is_empty())
+    Offer::all(site, catalogue, user, EXPORTS).is_ok_and(|offers| !offers.is_empty())
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
-    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(EXPORTS)?;
     let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
     let kind = Field::choice("type", "Records", offer.choices()).value(visit.query.get("type"));
     let formats = Format::ALL.map(|format| (format.name, format.title));
@@ -61,7 +61,7 @@ fn filters(visit: &Visit, offer: &Offer<'_>, list: &str) -> Result<Vec<(String, 
 
 /// Downloads the file.
 pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
-    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(EXPORTS)?;
     let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
     let of = offer.of_type(visit.query.get("type")).ok_or(Problem::NotFound)?;
     let format = Format::named(visit.query.get("format"));

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 
 use crate::admin::catalogue::Catalogue;
-use crate::admin::offers::Offer;
+use crate::admin::offers::{IMPORTS, Offer};
 use crate::admin::problem::Problem;
 use crate::admin::tables::Format;
 use crate::admin::uploads::{KEPT, SentFile, Upload};
@@ -44,7 +44,7 @@ struct ImportPage<'a> {
 
 /// Whether there is anything that a user may import.
 pub(crate) fn is_offered(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
-    Offer::imports(site, catalogue, user).is_ok_and(|offers| !offers.is_empty())
+    Offer::all(site, catalogue, user, IMPORTS).is_ok_and(|offers| !offers.is_empty())
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
@@ -109,7 +109,7 @@ async fn begin(
     step: Step,
 ) -> Result<Result<View, String>, Problem> {
     let settings = &upload.settings;
-    let offers = Offer::imports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(IMPORTS)?;
     let offer = Offer::chosen(&offers, settings.get("extension")).ok_or(Problem::NotFound)?;
     let of = offer.of_type(settings.get(TYPE)).ok_or(Problem::NotFound)?;
     let SentFile { name, content } = &*upload.file;
@@ -155,7 +155,7 @@ fn format_of(name: &str, beginning: &[u8]) -> Format {
 }
 
 fn render(visit: &Visit, extension: &str, fault: &str) -> Result<View, Problem> {
-    let offers = Offer::imports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(IMPORTS)?;
     let offer = Offer::chosen(&offers, extension).ok_or(Problem::NotFound)?;
     let kind = Field::choice(TYPE, "Records", offer.choices());
     let file = Field::file(FILE, "File").hint(

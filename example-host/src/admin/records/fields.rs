@@ -98,14 +98,12 @@ impl Filling<'_> {
 
     fn part(&mut self, attribute: &Attribute) -> Part {
         let pointer = below("", &attribute.name);
+        let is_json = self.entered.get(&pointer).is_some();
         let (members, is_list) = match &attribute.shape {
-            Shape::Object(members) => (members, false),
-            Shape::Parts(members) => (members, true),
+            Shape::Object(members) if !is_json => (members, false),
+            Shape::Parts(members) if !is_json => (members, true),
             _ => return Part::Field(Box::new(self.field(attribute, &pointer, false))),
         };
-        if self.entered.get(&pointer).is_some() {
-            return Part::Field(Box::new(self.field(attribute, &pointer, false)));
-        }
         let numbers = if is_list {
             let least = usize::from(self.is_new);
             let more = usize::from(self.grown == pointer);

@@ -211,10 +211,8 @@ fn text(kind: &Kind, records: &[Record], with_names: bool) -> Result<Vec<u8>, io
     for record in records {
         let key = key.map(|_| harmless(record.id.clone()));
         let cells = kind.attributes.iter().map(|attribute| {
-            record
-                .attributes
-                .get(&attribute.name)
-                .map_or_else(String::new, |of| cell(attribute, of))
+            let value = record.attributes.get(&attribute.name);
+            value.map_or_else(String::new, |of| cell(attribute, of))
         });
         writer.write_record(key.into_iter().chain(cells))?;
     }

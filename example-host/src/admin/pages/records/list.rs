@@ -8,7 +8,7 @@ use host_interface::with_separators;
 use super::at::At;
 use super::file;
 use super::grid::{self, Columns, Grid, Head};
-use crate::admin::offers::Offer;
+use crate::admin::offers::EXPORTS;
 use crate::admin::pages::export::TICKED;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
@@ -295,7 +295,7 @@ fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
         let filtered = vec![(file::of_list(at, &state), Format::CSV.short)];
         return Ok(Exports { filtered, ..Exports::default() });
     }
-    let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
+    let offers = at.visit.offers(EXPORTS)?;
     let Some(list) = &at.kind.list else { return Ok(Exports::default()) };
     let found = offers.iter().find_map(|offer| offer.query_of_list(&at.types.extension, &list.id));
     let Some(query) = found else { return Ok(Exports::default()) };
