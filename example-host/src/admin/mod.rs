@@ -306,7 +306,7 @@ impl Administration {
             query,
             form,
             path: page.path,
-            origin: view::origin(request),
+            origin: request.origin(),
             notice: None,
         };
         Ok((page, visit))

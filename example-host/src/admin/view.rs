@@ -16,8 +16,6 @@ use crate::base::text::capitalised;
 
 use super::assets;
 use super::authenticator::Later;
-use super::headers::text_of;
-use super::page_request::PageRequest;
 use super::paths::{ADMIN, BASE, href};
 use super::problem::{Problem, Trouble};
 
@@ -112,13 +110,6 @@ pub(crate) fn redirect(to: &str) -> Response<Body> {
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(BASE));
     response.headers_mut().insert(header::LOCATION, to);
     response
-}
-
-/// The origin of the site, as the browser uses it.
-pub(crate) fn origin(request: &PageRequest) -> String {
-    let scheme = if request.encrypted { "https" } else { "http" };
-    let host = text_of(&request.headers, &header::HOST).unwrap_or("localhost");
-    format!("{scheme}://{host}")
 }
 
 /// The message of a page about the last action.
