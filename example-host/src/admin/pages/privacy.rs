@@ -222,8 +222,8 @@ impl Found {
     /// The person, as they were asked for.
     fn who(&self) -> String {
         let Asked { email, user, .. } = &self.asked;
-        let user = Some(user).filter(|user| !user.is_empty()).map(|user| format!("user {user}"));
-        let email = Some(email.clone()).filter(|email| !email.is_empty());
+        let email = (!email.is_empty()).then(|| email.clone());
+        let user = (!user.is_empty()).then(|| format!("user {user}"));
         [email, user].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

@@ -113,10 +113,8 @@ pub(crate) async fn remove(visit: Visit) -> Result<Outcome, Problem> {
 
 /// Whether the site has second factors.
 fn is_there(visit: &Visit) -> Result<(), Problem> {
-    match visit.authenticator.second_factors {
-        SecondFactors::Off => Err(Problem::NotFound),
-        SecondFactors::Allowed | SecondFactors::Required => Ok(()),
-    }
+    let is_off = visit.authenticator.second_factors == SecondFactors::Off;
+    if is_off { Err(Problem::NotFound) } else { Ok(()) }
 }
 
 /// What a new key is encrypted for: the form is worth nothing in another session.

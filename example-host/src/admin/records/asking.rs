@@ -84,7 +84,9 @@ pub(crate) async fn get(
     };
     let answer = answer?;
     if !answer.status().is_success() {
-        return Ok(Err(Refused { status: answer.status(), reasons: reasons(answer.body()) }));
+        let mut reasons = details(answer.body());
+        reasons.truncate(REASONS);
+        return Ok(Err(Refused { status: answer.status(), reasons: reasons.join(" ") }));
     }
     serde_json::from_slice(answer.body()).map(Ok).map_err(|error| {
         tracing::error!(route = route.id, %error, "an answer of the API is not JSON");
@@ -114,13 +116,6 @@ pub(crate) async fn list(
     query: &Asked,
 ) -> Result<Result<Listed, Refused>, Problem> {
     Ok(get(visit, route, id, query).await?.map(|answer| Listed::read(kind, &answer)))
-}
-
-/// The first reasons in an answer.
-fn reasons(body: &[u8]) -> String {
-    let mut reasons = details(body);
-    reasons.truncate(REASONS);
-    reasons.join(" ")
 }
 
 impl From<Refused> for Problem {

@@ -55,11 +55,9 @@ impl<'d> Found<'d> {
 
     /// The name of the type of the records that it answers: that of their schema, or else the last word of the path.
     pub(super) fn kind(&self) -> Option<&'d str> {
-        Some(self.answer?.kind.unwrap_or(self.last_word()))
-    }
-
-    fn last_word(&self) -> &'d str {
-        self.path.split('/').rfind(|word| !word.is_empty() && !is_hole(word)).unwrap_or_default()
+        let is_word = |of: &&str| !of.is_empty() && !is_hole(of);
+        let last_word = || self.path.split('/').rfind(is_word).unwrap_or_default();
+        Some(self.answer?.kind.unwrap_or_else(last_word))
     }
 
     pub(super) fn tag(&self) -> Option<&'d str> {
@@ -215,8 +213,7 @@ fn is_hole(word: &str) -> bool {
 
 /// A path whose last parameter is the key of the record, and the one before it that of the record above.
 fn keyed(path: &str) -> String {
-    let holes = path.split('/').filter(|word| is_hole(word)).count();
-    let mut left = holes;
+    let mut left = path.split('/').filter(|word| is_hole(word)).count();
     let words = path.split('/').map(|word| {
         if !is_hole(word) {
             return word;
