@@ -42,7 +42,7 @@ const SHOWN: usize = 3;
 const PLACES: usize = 16;
 
 /// A request with a password, as it is recorded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Asking<'a> {
     /// The name of the page.
     pub(crate) page: &'static str,
@@ -52,23 +52,14 @@ pub(crate) struct Asking<'a> {
     pub(crate) id_of_client: Option<&'a str>,
 }
 
-/// What the user may be known by before the password is checked.
+/// What the user may be known by before the password is checked. A cookie is as good as a secret, so this cannot be
+/// printed.
 #[derive(Clone, Copy)]
 pub(crate) enum By<'a> {
     /// The cookie of a device, if it has one.
     Device(Option<&'a str>),
     /// The session in which the password is asked for again.
     Session(SecretHash),
-}
-
-/// The cookie is as good as a secret.
-impl fmt::Debug for By<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            By::Device(_) => "Device",
-            By::Session(_) => "Session",
-        })
-    }
 }
 
 /// A user whose password was correct.
@@ -80,20 +71,11 @@ pub(crate) struct VerifiedUser {
     pub(crate) hash: Option<String>,
 }
 
-/// The result of a check.
-pub(crate) enum Attempt {
-    Accepted(VerifiedUser),
+/// The result of a check of a password or a code.
+pub(crate) enum Attempt<T> {
+    Accepted(T),
     Rejected,
-    /// The password was not checked.
-    Later(Later),
-}
-
-/// The result of a check of a code.
-pub(crate) enum CodeAttempt {
-    /// It was right, and has been used up.
-    Accepted(Code),
-    Rejected,
-    /// The code was not checked.
+    /// It was not checked.
     Later(Later),
 }
 
@@ -159,7 +141,7 @@ impl Authenticator {
         asking: Asking<'_>,
         username: &str,
         password: &str,
-    ) -> Result<Attempt, Error> {
+    ) -> Result<Attempt<VerifiedUser>, Error> {
         let database = self.site.state().database();
         // All invalid names count as one name. They are neither looked up nor hashed.
         let name = name_of("the name of a user", username).map(fold).unwrap_or_default();
@@ -205,12 +187,12 @@ impl Authenticator {
         asking: Asking<'_>,
         (user, username): (i64, &str),
         entered: &str,
-    ) -> Result<CodeAttempt, Error> {
+    ) -> Result<Attempt<Code>, Error> {
         let database = self.site.state().database();
         let later = |wait: Duration| {
             let later = Later::Throttled(wait.as_secs() + 1);
             self.refuse(asking, (user, username), Refusal::Later(later));
-            Ok(CodeAttempt::Later(later))
+            Ok(Attempt::Later(later))
         };
         let known = self.known(asking.by, &fold(username)).await?;
         let known = known.and_then(|keys| keys.first().copied());
@@ -234,12 +216,12 @@ impl Authenticator {
                 if let Code::Recovery(_) = code {
                     self.site.notify(user, About::RecoveryCodeUsed).await;
                 }
-                Ok(CodeAttempt::Accepted(code))
+                Ok(Attempt::Accepted(code))
             }
             _ => {
                 tracing::warn!(target: "administration", client = %asking.client, "a wrong code");
                 self.refuse(asking, (user, username), Refusal::WrongCode);
-                Ok(CodeAttempt::Rejected)
+                Ok(Attempt::Rejected)
             }
         }
     }
@@ -339,7 +321,7 @@ impl Authenticator {
         let Asking { page, client, id, id_of_client, .. } = asking;
         let record = match user {
             0 => Record::default(),
-            _ => Record { kind: "user".to_owned(), id: user.to_string() },
+            _ => record_of(user),
         };
         let refused = match why {
             _ if page == SIGN_IN_PAGE => "sign in",
@@ -354,11 +336,21 @@ impl Authenticator {
         self.audit.note_seldom(&format!("{page} {} {user}", why.status()), entry);
     }
 
-    fn rejected(&self, asking: Asking<'_>, user: (i64, &str), why: Refusal<'_>) -> Attempt {
+    fn rejected(
+        &self,
+        asking: Asking<'_>,
+        user: (i64, &str),
+        why: Refusal<'_>,
+    ) -> Attempt<VerifiedUser> {
         tracing::warn!(target: "administration", client = %asking.client, "a wrong password");
         self.refuse(asking, user, why);
         Attempt::Rejected
     }
+}
+
+/// A user as the audit trail names it.
+pub(super) fn record_of(user: i64) -> Record {
+    Record { kind: "user".to_owned(), id: user.to_string() }
 }
 
 impl VerifiedUser {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::base::error::Error;
 use crate::site::Site;
 
-use super::openapi::{indented, method_of, plain};
+use super::openapi::{indented, members, method_of, name_of, plain, string, texts};
 use super::permission::Permission;
 use super::records::model::Types;
 use super::records::reading;
@@ -184,7 +184,6 @@ impl Operation {
         operation: &Value,
         media_type: &str,
     ) -> Self {
-        let id = operation["operationId"].as_str();
         let parameters = members(&operation["parameters"]).filter_map(|parameter| {
             let parameter = resolved(document, parameter);
             let name = string(&parameter["name"]);
@@ -209,7 +208,7 @@ impl Operation {
             }
         });
         Self {
-            id: id.map_or_else(|| format!("{method}{}", path.replace('/', ".")), Into::into),
+            id: name_of(operation, method, path),
             method,
             root: string(&document["servers"][0]["url"]),
             path: path.to_owned(),
@@ -274,8 +273,8 @@ impl Parameter {
             let any = (String::new(), any);
             let choice = |word: &Value| (plain(word), plain(word));
             let choices = std::iter::once(any).filter(|_| !self.is_in_path());
-            Field::choice(name, label, choices.chain(words.iter().map(choice)).collect())
-        } else if types(schema).contains(&"integer") {
+            Field::choice(name, label, choices.chain(words.iter().map(choice)))
+        } else if types(schema).any(|of| of == "integer") {
             Field::number(name, label, limit("minimum"), limit("maximum"))
         } else if schema["format"] == "date" {
             Field::date(name, label)
@@ -325,19 +324,8 @@ fn content<'a>(document: &'a Value, of: &'a Value) -> Option<(&'a str, &'a Value
     Some((media_type, schema))
 }
 
-fn members(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn string(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn types(schema: &Value) -> Vec<&str> {
-    match &schema["type"] {
-        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
-        one => one.as_str().into_iter().collect(),
-    }
+fn types(schema: &Value) -> impl Iterator<Item = &str> {
+    texts(&schema["type"])
 }
 
 /// What a member means, as far as the document has it, and a short description of its values.
@@ -350,7 +338,7 @@ fn takes(schema: &Value) -> String {
             kinds.retain(|kind| seen.insert(*kind));
             kinds.join(" or ")
         }
-        (None, None) => types(schema).join(" or "),
+        (None, None) => types(schema).collect::<Vec<_>>().join(" or "),
     };
     let form = match schema["maxLength"].as_u64() {
         Some(length) => format!("{form}, up to {length} characters"),

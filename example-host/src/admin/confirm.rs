@@ -4,7 +4,7 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
 
 use crate::identity::sessions;
 
@@ -61,9 +61,7 @@ pub(crate) async fn answer(
         Proof::Wrong(faults) => faults,
         Proof::Later(later) => {
             let page = render(visit, request, Faults::default(), &later.to_string())?;
-            let mut response = page.with_status(later.status());
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(later.seconds()));
-            return Ok(Some(response));
+            return Ok(Some(page.later(later)));
         }
     };
     let page = render(visit, request, faults, "")?;

@@ -28,10 +28,14 @@ const NOTICE: &str = "administration-notice";
 /// The cookies of a request, and those of its answer.
 pub(crate) struct Cookies {
     encrypted: bool,
-    session: Option<String>,
-    device: Option<String>,
-    half: Option<String>,
-    trust: Option<String>,
+    /// The secret of the session.
+    pub(super) session: Option<String>,
+    /// What makes the device known.
+    pub(super) device: Option<String>,
+    /// What was signed after the right password, where a code is asked for.
+    pub(super) half_signed_in: Option<String>,
+    /// What makes the browser trusted.
+    pub(super) trust: Option<String>,
     notice: Option<Notice>,
     written: Vec<String>,
 }
@@ -44,33 +48,13 @@ impl Cookies {
             .and_then(|notice| Notice::read(&percent_decode_str(&notice).decode_utf8_lossy()));
         let private = |cookie| sent(name(encrypted, cookie));
         let (session, device) = (private(SESSION), private(DEVICE));
-        let (half, trust) = (private(HALF), private(TRUST));
-        Self { encrypted, session, device, half, trust, notice, written: Vec::new() }
-    }
-
-    /// The secret of the session.
-    pub(crate) fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    /// What makes the device known.
-    pub(crate) fn device(&self) -> Option<&str> {
-        self.device.as_deref()
-    }
-
-    /// What was signed after the right password, where a code is asked for.
-    pub(crate) fn half_signed_in(&self) -> Option<&str> {
-        self.half.as_deref()
-    }
-
-    /// What makes the browser trusted.
-    pub(crate) fn trust(&self) -> Option<&str> {
-        self.trust.as_deref()
+        let (half_signed_in, trust) = (private(HALF), private(TRUST));
+        Self { encrypted, session, device, half_signed_in, trust, notice, written: Vec::new() }
     }
 
     pub(crate) fn begin_session(&mut self, secret: &str) {
         self.keep_private(SESSION, secret, sessions::LONGEST.as_secs());
-        if self.half.is_some() {
+        if self.half_signed_in.is_some() {
             self.keep_private(HALF, "", 0);
         }
     }

@@ -13,15 +13,13 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-use crate::base::settings::SecondFactors;
-use crate::identity::password_links::{self, Link, Purpose};
+use crate::identity::password_links::{self, Purpose};
 use crate::identity::passwords;
-use crate::identity::second_factor::SecondFactor;
 use crate::site::Site;
 use crate::site::operations::password_links as operations;
 use crate::watch::audit::{Actor, Means};
 
-use super::authenticator::{Authenticator, CodeAttempt};
+use super::authenticator::{Attempt, Authenticator};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -112,15 +110,11 @@ impl Forgotten {
 }
 
 /// The page that asks for a name or an address. Its answer is the same for all of them.
-pub(crate) fn ask(
-    forgotten: &Forgotten,
-    request: &PageRequest,
-    reads: bool,
-) -> Result<Response<Body>, Problem> {
+pub(crate) fn ask(forgotten: &Forgotten, request: &PageRequest) -> Result<Response<Body>, Problem> {
     if !forgotten.is_offered() {
         return Err(Problem::NotFound);
     }
-    if !reads {
+    if !request.reads() {
         let form = Form::of_body(&request.body);
         let name: String = form.get("name").trim().chars().take(NAME).collect();
         if !name.is_empty() && !form.has_nul() {
@@ -130,7 +124,7 @@ pub(crate) fn ask(
     let page = ForgottenPage {
         layout: Layout::bare("Forgotten password"),
         name: Field::text("name", "Username or e-mail").autocomplete("username"),
-        sent: !reads,
+        sent: !request.reads(),
         minutes: Purpose::Reset.lifetime().as_secs() / 60,
     };
     Ok(show(&page)?.response())
@@ -142,8 +136,8 @@ pub(crate) async fn choose(
     forgotten: &Forgotten,
     request: &PageRequest,
     cookies: &mut Cookies,
-    reads: bool,
 ) -> Result<Response<Body>, Problem> {
+    let reads = request.reads();
     let form = if reads { Form::of_query(&request.query) } else { Form::of_body(&request.body) };
     let secret = form.get(LINK);
     let site = &authenticator.site;
@@ -155,7 +149,8 @@ pub(crate) async fn choose(
     let Some(link) = password_links::find(site.state().database(), secret).await? else {
         return gone();
     };
-    let asks = asks_for_a_code(authenticator, &link).await?;
+    // A mailbox alone is not enough for a user with a second factor.
+    let asks = authenticator.second_factor(link.user).await?.is_some();
     let page = |unacceptable: Option<&str>, wrong: Option<&str>| {
         let title = match link.purpose {
             Purpose::Reset => "Choose a new password",
@@ -179,16 +174,16 @@ pub(crate) async fn choose(
         return Ok(page(Some(&why), None)?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
     }
     if asks {
-        let device = cookies.device().map(str::to_owned);
+        let device = cookies.device.clone();
         let asking = sign_in::asking(NEW_PASSWORD_PAGE, request, device.as_deref());
         let user = (link.user, link.username.as_str());
         match authenticator.check_code(asking, user, form.get(CODE)).await? {
-            CodeAttempt::Accepted(_) => {}
-            CodeAttempt::Rejected => {
+            Attempt::Accepted(_) => {}
+            Attempt::Rejected => {
                 let page = page(None, Some(WRONG))?;
                 return Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY));
             }
-            CodeAttempt::Later(later) => return Err(Problem::Later(later)),
+            Attempt::Later(later) => return Err(Problem::Later(later)),
         }
     }
     let hash = passwords::hash(password.to_owned()).await?;
@@ -206,13 +201,4 @@ pub(crate) async fn choose(
     authenticator.audit.has_written(1);
     cookies.leave_notice(&Notice::good("Your password was set. Sign in with it."));
     Ok(redirect(&href(SIGN_IN)))
-}
-
-/// Whether the user of a link needs a code, too. A mailbox alone is not enough then.
-async fn asks_for_a_code(authenticator: &Authenticator, link: &Link) -> Result<bool, Problem> {
-    if authenticator.second_factors == SecondFactors::Off {
-        return Ok(false);
-    }
-    let database = authenticator.site.state().database();
-    Ok(SecondFactor::of(database, link.user).await?.is_some())
 }

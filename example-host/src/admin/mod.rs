@@ -122,7 +122,7 @@ impl Administration {
         let (Some(page), Some(boundary)) = (page, multipart::boundary(&request.headers)) else {
             return Ok(Expected::Form { longest });
         };
-        let secret = cookies.session().unwrap_or_default().to_owned();
+        let secret = cookies.session.clone().unwrap_or_default();
         let may = |user| {
             paths::may(&self.site, user, MANAGE)
                 && (page.offered)(&self.site, &self.catalogue, user)
@@ -147,7 +147,7 @@ impl Administration {
     }
 
     async fn session(&self, cookies: &Cookies) -> Result<Option<Session>, Error> {
-        match cookies.session() {
+        match &cookies.session {
             Some(secret) => sessions::find(self.site.state().database(), secret).await,
             None => Ok(None),
         }
@@ -179,7 +179,7 @@ impl Administration {
         cookies: &mut Cookies,
         shown: &mut Shown,
     ) -> Result<Response<Body>, Problem> {
-        let reads = matches!(request.method, Method::GET | Method::HEAD);
+        let reads = request.reads();
         if !reads && request.method != Method::POST {
             return Err(Problem::NoSuchMethod);
         }
@@ -187,7 +187,7 @@ impl Administration {
             // Without a referrer browsers send no origin either. Whoever could send its form knows the link.
             shown.page = NEW_PASSWORD_PAGE;
             let (authenticator, forgotten) = (&self.authenticator, &self.forgotten);
-            return forgotten::choose(authenticator, forgotten, request, cookies, reads).await;
+            return forgotten::choose(authenticator, forgotten, request, cookies).await;
         }
         if !reads && !form::is_from_here(&request.headers) {
             return Err(Problem::ForeignForm);
@@ -196,30 +196,30 @@ impl Administration {
             shown.page = SIGN_IN_PAGE;
             self.catalogue.prepare(&self.site);
             let offered = self.forgotten.is_offered();
-            return sign_in::answer(&self.authenticator, request, cookies, (reads, offered)).await;
+            return sign_in::answer(&self.authenticator, request, cookies, offered).await;
         }
         if request.path == FORGOTTEN {
             shown.page = FORGOTTEN_PAGE;
-            return forgotten::ask(&self.forgotten, request, reads);
+            return forgotten::ask(&self.forgotten, request);
         }
         if request.path == SIGN_IN_CODE {
             shown.page = SIGN_IN_PAGE;
-            return second_step::answer(&self.authenticator, request, cookies, reads).await;
+            return second_step::answer(&self.authenticator, request, cookies).await;
         }
-        let Some((session, form)) = self.authenticate(request, cookies, reads).await? else {
-            return Ok(sign_in::first(request, reads));
+        let Some((session, form)) = self.authenticate(request, cookies).await? else {
+            return Ok(sign_in::first(request));
         };
         shown.user = session.user;
         if request.path == SIGN_OUT {
             shown.page = SIGN_OUT_PAGE;
-            return sign_in::end(&self.authenticator, request, &session, cookies, reads).await;
+            return sign_in::end(&self.authenticator, request, &session, cookies).await;
         }
         let (page, visit) = self.locate(request, cookies, session, form)?;
         shown.page = page.name;
         if !visit.may(MANAGE) {
             // A user without access to the administration must not keep a session.
             cookies.end_session();
-            return Ok(sign_in::first(request, reads));
+            return Ok(sign_in::first(request));
         }
         if self.authenticator.must_set_up(&visit.session) && page.path != SECOND_FACTOR {
             return Ok(view::redirect(&href(SECOND_FACTOR)));
@@ -246,7 +246,6 @@ impl Administration {
         &self,
         request: &PageRequest,
         cookies: &Cookies,
-        reads: bool,
     ) -> Result<Option<(Session, Form)>, Problem> {
         // Changes by another host must be visible, because the next request may go to either host.
         self.site.state().catch_up().await?;
@@ -258,8 +257,8 @@ impl Administration {
             Some(received) => received.form.clone(),
             None => Form::of_body(&request.body),
         };
-        let secret = cookies.session().unwrap_or_default();
-        if session.is_some() && !reads && !form::is_of_session(&form, secret) {
+        let secret = cookies.session.as_deref().unwrap_or_default();
+        if session.is_some() && !request.reads() && !form::is_of_session(&form, secret) {
             return Err(Problem::ForeignForm);
         }
         Ok(session.map(|session| (session, form)))
@@ -281,7 +280,7 @@ impl Administration {
                 "The request contains a character that is not allowed in text.".to_owned(),
             ));
         }
-        let secret = cookies.session().unwrap_or_default().to_owned();
+        let secret = cookies.session.clone().unwrap_or_default();
         let actor = Actor::of_form(
             page.name,
             (session.user, session.username.clone()),
@@ -307,7 +306,7 @@ impl Administration {
             query,
             form,
             path: page.path,
-            origin: view::origin(request),
+            origin: request.origin(),
             notice: None,
         };
         Ok((page, visit))
@@ -370,14 +369,7 @@ pub(crate) fn late(id: &RequestId) -> Response<Body> {
 /// What a page does for a method, if it does anything and the user may have it done.
 fn authorise<T>(offered: Option<(Needed, T)>, visit: &Visit) -> Result<T, Problem> {
     let (needed, work) = offered.ok_or(Problem::NoSuchMethod)?;
-    visit.must(needed)?;
-    Ok(work)
-}
-
-impl std::fmt::Debug for Administration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Administration").finish_non_exhaustive()
-    }
+    if visit.may(needed) { Ok(work) } else { Err(Problem::Forbidden(needed)) }
 }
 
 /// The navigation: the pages that the user may read.

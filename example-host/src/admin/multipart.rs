@@ -19,7 +19,7 @@ use super::uploads::SentFile;
 const LONGEST: usize = 16 * 1024;
 
 /// A form with a file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) form: Form,
     pub(crate) file: Option<Arc<SentFile>>,
@@ -94,11 +94,8 @@ pub(crate) async fn receive(
         }
     }
     let form = Form::of_fields(fields);
-    if form::is_of_session(&form, secret) {
-        Ok(Received { form, file })
-    } else {
-        Ok(Received { form: Form::default(), file: None })
-    }
+    let is_of_session = form::is_of_session(&form, secret);
+    Ok(if is_of_session { Received { form, file } } else { Received::default() })
 }
 
 async fn chunk(part: &mut Field<'_>, limits: &FileLimits) -> Result<Option<bytes::Bytes>, Refusal> {

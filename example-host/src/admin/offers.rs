@@ -11,39 +11,35 @@ use super::catalogue::{Catalogue, Document, Operation, Parameter, Place};
 use super::form::Form;
 use super::paths::href;
 use super::tables::{RecordType, Tables};
+use super::visit::Visit;
 
 /// A route of tables with the types that a user may use it for, of which there is one at least.
 pub(crate) struct Offer<'a> {
     pub(crate) extension: &'a str,
     pub(crate) operation: &'a Operation,
-    tables: &'a Tables,
+    pub(crate) tables: &'a Tables,
     pub(crate) types: Vec<&'a RecordType>,
 }
 
+/// The tables that a route takes or gives.
+pub(crate) type Declared = fn(&Operation) -> Option<&Tables>;
+pub(crate) const IMPORTS: Declared = |operation| operation.imports.as_ref();
+pub(crate) const EXPORTS: Declared = |operation| operation.exports.as_ref();
+
+impl Visit {
+    /// What the user may import or export.
+    pub(crate) fn offers(&self, declared: Declared) -> Result<Vec<Offer<'_>>, Error> {
+        Offer::all(&self.site, &self.catalogue, self.session.user, declared)
+    }
+}
+
 impl<'a> Offer<'a> {
-    /// The routes by which a user may import something.
-    pub(crate) fn imports(
+    /// What a user may import or export.
+    pub(crate) fn all(
         site: &Site,
         catalogue: &'a Catalogue,
         user: i64,
-    ) -> Result<Vec<Self>, Error> {
-        Self::all(site, catalogue, user, |operation| operation.imports.as_ref())
-    }
-
-    /// The routes by which a user may export something.
-    pub(crate) fn exports(
-        site: &Site,
-        catalogue: &'a Catalogue,
-        user: i64,
-    ) -> Result<Vec<Self>, Error> {
-        Self::all(site, catalogue, user, |operation| operation.exports.as_ref())
-    }
-
-    fn all(
-        site: &Site,
-        catalogue: &'a Catalogue,
-        user: i64,
-        declared: fn(&Operation) -> Option<&Tables>,
+        declared: Declared,
     ) -> Result<Vec<Self>, Error> {
         let snapshot = site.state().snapshot();
         if !snapshot.access.allows(user, CORE_LOGIN_API, ROOT) {
@@ -82,8 +78,8 @@ impl<'a> Offer<'a> {
     }
 
     /// The types for a form.
-    pub(crate) fn choices(&self) -> Vec<(String, String)> {
-        self.types.iter().map(|of| (of.name.clone(), of.title.clone())).collect()
+    pub(crate) fn choices(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.types.iter().map(|of| (of.name.as_str(), of.title.as_str()))
     }
 
     /// The parameters that a form has given.
@@ -116,11 +112,6 @@ impl<'a> Offer<'a> {
         Some(query.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 
-    /// Whether the route takes the filters and the order of a list.
-    pub(crate) fn takes_filters(&self) -> bool {
-        self.tables.filters
-    }
-
     /// The parameters that people choose, beside the type.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'a Parameter> {
         let Tables { parameter, dry_run, always, .. } = self.tables;
@@ -144,12 +135,8 @@ impl<'a> Offer<'a> {
         self.address(of, chosen.into_iter().chain(own.cloned()))
     }
 
-    /// The address of an export of records of a type, with these parameters.
-    pub(crate) fn export_address(&self, of: &RecordType, chosen: Vec<(String, String)>) -> String {
-        self.address(of, chosen)
-    }
-
-    fn address(
+    /// The address of the route for records of a type, with these parameters.
+    pub(crate) fn address(
         &self,
         of: &RecordType,
         query: impl IntoIterator<Item = (String, String)>,

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Response};
+use axum::http::{HeaderMap, Method, Response, header};
 
 use crate::identity::sessions::Session;
 
+use super::headers::text_of;
 use super::multipart::Received;
 
 /// A request to a page.
@@ -28,6 +29,20 @@ pub(crate) struct PageRequest {
     pub(crate) id_of_client: Option<String>,
     /// The session, if it has been looked up.
     pub(crate) session: Option<Option<Session>>,
+}
+
+impl PageRequest {
+    /// Whether it asks for a page, and sends no form.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.method, Method::GET | Method::HEAD)
+    }
+
+    /// The origin of the site, as the browser uses it.
+    pub(crate) fn origin(&self) -> String {
+        let scheme = if self.encrypted { "https" } else { "http" };
+        let host = text_of(&self.headers, &header::HOST).unwrap_or("localhost");
+        format!("{scheme}://{host}")
+    }
 }
 
 /// The answer, with the page and the user for the log.

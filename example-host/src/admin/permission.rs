@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use crate::site::snapshot::Snapshot;
 
+use super::openapi::{members, string};
+
 /// One of these actions on an asset.
 pub(crate) struct Permission {
     pub(crate) actions: Vec<String>,
@@ -16,17 +18,14 @@ const ALTERNATIVES: usize = 100;
 impl Permission {
     /// Reads a list, of which one permission is enough.
     pub(crate) fn read_all(declared: &Value) -> Vec<Self> {
-        let all = declared.as_array().into_iter().flatten();
-        all.filter_map(Self::read).take(ALTERNATIVES).collect()
+        members(declared).filter_map(Self::read).take(ALTERNATIVES).collect()
     }
 
     /// Reads `{"action", "or", "asset"}`.
     pub(crate) fn read(declared: &Value) -> Option<Self> {
         declared.is_object().then(|| {
-            let others = declared["or"].as_array().into_iter().flatten();
-            let actions = std::iter::once(&declared["action"]).chain(others);
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            Self { actions: actions.map(text).collect(), asset: text(&declared["asset"]) }
+            let actions = std::iter::once(&declared["action"]).chain(members(&declared["or"]));
+            Self { actions: actions.map(string).collect(), asset: string(&declared["asset"]) }
         })
     }
 

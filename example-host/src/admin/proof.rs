@@ -3,7 +3,7 @@
 
 use crate::base::error::Error;
 
-use super::authenticator::{Attempt, CodeAttempt, Later, VerifiedUser};
+use super::authenticator::{Attempt, Later, VerifiedUser};
 use super::second_step::WRONG as WRONG_CODE;
 use super::view::Field;
 use super::visit::Visit;
@@ -45,11 +45,9 @@ impl Visit {
         let code = self.form.get(CODE);
         let attempt = self.authenticator.check_code(self.asking(), (user, username), code).await?;
         Ok(match attempt {
-            CodeAttempt::Accepted(_) => Proof::Given(verified),
-            CodeAttempt::Rejected => {
-                Proof::Wrong(Faults { password: None, code: Some(WRONG_CODE) })
-            }
-            CodeAttempt::Later(later) => Proof::Later(later),
+            Attempt::Accepted(_) => Proof::Given(verified),
+            Attempt::Rejected => Proof::Wrong(Faults { password: None, code: Some(WRONG_CODE) }),
+            Attempt::Later(later) => Proof::Later(later),
         })
     }
 

@@ -3,13 +3,13 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
 
 use crate::identity::devices::{HALF_SIGNED_IN, TRUSTED};
 use crate::identity::second_factor::{self, Code};
 use crate::identity::sessions::Asked;
 
-use super::authenticator::{Authenticator, CodeAttempt, Refusal, VerifiedUser};
+use super::authenticator::{Attempt, Authenticator, Refusal, VerifiedUser};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -43,9 +43,8 @@ pub(crate) async fn answer(
     authenticator: &Authenticator,
     request: &PageRequest,
     cookies: &mut Cookies,
-    reads: bool,
 ) -> Result<Response<Body>, Problem> {
-    let user = authenticator.half_signed_in(cookies.half_signed_in()).await?;
+    let user = authenticator.half_signed_in(cookies.half_signed_in.as_deref()).await?;
     let factor = match &user {
         Some(user) => authenticator.second_factor(user.id).await?,
         None => None,
@@ -53,7 +52,7 @@ pub(crate) async fn answer(
     let (Some(user), Some(factor)) = (user, factor) else { return Ok(start_over(cookies)) };
     let form = Form::of_body(&request.body);
     let query = Form::of_query(&request.query);
-    let next = if reads { query.get("next") } else { form.get("next") };
+    let next = if request.reads() { query.get("next") } else { form.get("next") };
     let trust = form.given("trust").is_some();
     let page = |wrong: Option<&str>, alert: &str| {
         show(&CodePage {
@@ -66,23 +65,18 @@ pub(crate) async fn answer(
             alert: alert.to_owned(),
         })
     };
-    if reads {
+    if request.reads() {
         return Ok(page(None, "")?.response());
     }
-    let device = cookies.device().map(str::to_owned);
+    let device = cookies.device.clone();
     let asking = sign_in::asking(SIGN_IN_PAGE, request, device.as_deref());
     let known = (user.id, user.username.as_str());
     let code = match authenticator.check_code(asking, known, form.get(CODE)).await? {
-        CodeAttempt::Accepted(code) => code,
-        CodeAttempt::Rejected => {
+        Attempt::Accepted(code) => code,
+        Attempt::Rejected => {
             return Ok(page(Some(WRONG), "")?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
         }
-        CodeAttempt::Later(later) => {
-            let mut response = page(None, &later.to_string())?.with_status(later.status());
-            let seconds = HeaderValue::from(later.seconds());
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-            return Ok(response);
-        }
+        Attempt::Later(later) => return Ok(page(None, &later.to_string())?.later(later)),
     };
     let what = match code {
         Code::App(_) => "sign in with a code",

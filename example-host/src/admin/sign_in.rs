@@ -3,7 +3,7 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::error::Error;
@@ -12,9 +12,9 @@ use crate::base::settings::SecondFactors;
 use crate::database::transact;
 use crate::identity::devices::{HALF_SIGNED_IN, KNOWN};
 use crate::identity::sessions::{self, Asked, Session, Shown};
-use crate::watch::audit::{Actor, Means, Record};
+use crate::watch::audit::{Actor, Means};
 
-use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal, VerifiedUser};
+use super::authenticator::{Asking, Attempt, Authenticator, By, Refusal, VerifiedUser, record_of};
 use super::cookies::Cookies;
 use super::form::Form;
 use super::page_request::PageRequest;
@@ -57,8 +57,8 @@ impl SignInPage {
 }
 
 /// Redirects to the sign-in page, and after that back to the requested page.
-pub(crate) fn first(request: &PageRequest, reads: bool) -> Response<Body> {
-    if !reads || request.path == "/" {
+pub(crate) fn first(request: &PageRequest) -> Response<Body> {
+    if !request.reads() || request.path == "/" {
         return redirect(&href(SIGN_IN));
     }
     let question = if request.query.is_empty() { "" } else { "?" };
@@ -76,9 +76,9 @@ pub(crate) async fn answer(
     authenticator: &Authenticator,
     request: &PageRequest,
     cookies: &mut Cookies,
-    (reads, forgotten): (bool, bool),
+    forgotten: bool,
 ) -> Result<Response<Body>, Problem> {
-    if reads {
+    if request.reads() {
         let next = Form::of_query(&request.query);
         let mut page = SignInPage::new("", next.get("next"), forgotten, "");
         page.layout.notice = cookies.take_notice();
@@ -86,22 +86,14 @@ pub(crate) async fn answer(
     }
     let form = Form::of_body(&request.body);
     let (username, next) = (form.get("username").trim(), form.get("next"));
-    let again = |status, alert: &str| {
-        Ok(show(&SignInPage::new(username, next, forgotten, alert))?.with_status(status))
-    };
-
-    let wrong = || again(StatusCode::UNPROCESSABLE_ENTITY, WRONG);
-    let device = cookies.device().map(str::to_owned);
+    let page = |alert: &str| show(&SignInPage::new(username, next, forgotten, alert));
+    let wrong = || Ok(page(WRONG)?.with_status(StatusCode::UNPROCESSABLE_ENTITY));
+    let device = cookies.device.clone();
     let asking = asking(SIGN_IN_PAGE, request, device.as_deref());
     let user = match authenticator.check(asking, username, form.get("password")).await? {
         Attempt::Accepted(user) => user,
         Attempt::Rejected => return wrong(),
-        Attempt::Later(later) => {
-            let mut response: Response<Body> = again(later.status(), &later.to_string())?;
-            let seconds = HeaderValue::from(later.seconds());
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-            return Ok(response);
-        }
+        Attempt::Later(later) => return Ok(page(&later.to_string())?.later(later)),
     };
     let state = authenticator.site.state();
     state.catch_up().await?;
@@ -109,13 +101,16 @@ pub(crate) async fn answer(
     // The password was correct, so the answer may be specific.
     if user.blocked || !may(&authenticator.site, user.id, MANAGE) {
         refuse(if user.blocked { Refusal::Blocked } else { Refusal::NotPermitted });
-        return again(StatusCode::FORBIDDEN, "This account may not use the administration.");
+        let alert = "This account may not use the administration.";
+        return Ok(page(alert)?.with_status(StatusCode::FORBIDDEN));
     }
     let factor = authenticator.second_factor(user.id).await?;
     let asked = match &factor {
         None if authenticator.second_factors == SecondFactors::Off => Asked::Never,
         None => Asked::Nothing,
-        Some(factor) if authenticator.is_trusted(cookies.trust(), &user, factor).await? => {
+        Some(factor)
+            if authenticator.is_trusted(cookies.trust.as_deref(), &user, factor).await? =>
+        {
             Asked::Trust(factor)
         }
         Some(_) => {
@@ -169,13 +164,13 @@ pub(super) async fn begin(
         &authenticator.audit,
         (request.id.clone(), request.id_of_client.clone()),
     );
-    let (address, before) = (request.client.to_string(), cookies.session());
+    let (address, before) = (request.client.to_string(), cookies.session.as_deref());
     let begun: Result<bool, Error> = transact!(database, |transaction| {
         let shown = Shown { user: user.id, hash, factor };
         if !sessions::begin(transaction, &secret, shown, &address, before).await? {
             return Ok(false);
         }
-        actor.record_event(transaction, record(user.id), what).await?;
+        actor.record_event(transaction, record_of(user.id), what).await?;
         Ok(true)
     });
     if !begun? {
@@ -194,12 +189,11 @@ pub(crate) async fn end(
     request: &PageRequest,
     session: &Session,
     cookies: &mut Cookies,
-    reads: bool,
 ) -> Result<Response<Body>, Problem> {
-    if reads {
+    if request.reads() {
         return Err(Problem::NoSuchMethod);
     }
-    if let Some(secret) = cookies.session() {
+    if let Some(secret) = &cookies.session {
         let user = session.user;
         let actor = Actor::of_form(
             SIGN_OUT_PAGE,
@@ -212,7 +206,7 @@ pub(crate) async fn end(
             transact!(authenticator.site.state().database(), |transaction| {
                 let ended = sessions::end(transaction, secret).await?;
                 if ended {
-                    actor.record_event(transaction, record(user), "sign out").await?;
+                    actor.record_event(transaction, record_of(user), "sign out").await?;
                 }
                 Ok(ended)
             });
@@ -221,8 +215,4 @@ pub(crate) async fn end(
     cookies.end_session();
     cookies.leave_notice(&Notice::good("You have signed out."));
     Ok(redirect(&href(SIGN_IN)))
-}
-
-fn record(user: i64) -> Record {
-    Record { kind: "user".to_owned(), id: user.to_string() }
 }

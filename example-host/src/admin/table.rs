@@ -101,10 +101,14 @@ pub(super) const PAGES: &[Page] = &[
             Box::pin(parameters::save(visit))
         }),
     Page::at("/extensions/{name}/enable", "administration.extensions.enable")
-        .does(&operations::extensions::ENABLE, |visit| Box::pin(extensions::enable(visit)))
+        .does(&operations::extensions::ENABLE, |visit| {
+            Box::pin(extensions::set_enabled(visit, true))
+        })
         .confirmed(),
     Page::at("/extensions/{name}/disable", "administration.extensions.disable")
-        .does(&operations::extensions::DISABLE, |visit| Box::pin(extensions::disable(visit))),
+        .does(&operations::extensions::DISABLE, |visit| {
+            Box::pin(extensions::set_enabled(visit, false))
+        }),
     Page::at("/api", "administration.api")
         .in_navigation("API", "api")
         .reads(MANAGE, |visit| Box::pin(api::list(visit))),
@@ -144,8 +148,8 @@ pub(super) const PAGES: &[Page] = &[
     Page::at("/records/{extension}/{type}/{id}", "administration.records.record")
         .reads(MANAGE, |visit| Box::pin(records::detail::page(visit))),
     Page::at("/records/{extension}/{type}/new", "administration.records.new")
-        .reads(MANAGE, |visit| Box::pin(records::create::blank(visit)))
-        .asks(MANAGE, |visit| Box::pin(records::create::add(visit))),
+        .reads(MANAGE, |visit| Box::pin(records::making::blank(visit)))
+        .asks(MANAGE, |visit| Box::pin(records::making::add(visit))),
     Page::at("/records/{extension}/{type}/{id}/edit", "administration.records.edit")
         .reads(MANAGE, |visit| Box::pin(records::edit::page(visit)))
         .asks(MANAGE, |visit| Box::pin(records::edit::save(visit))),
@@ -153,8 +157,8 @@ pub(super) const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(records::delete::page(visit)))
         .asks(MANAGE, |visit| Box::pin(records::delete::delete(visit))),
     Page::at("/records/{extension}/{type}/{id}/do/{action}", "administration.records.do")
-        .reads(MANAGE, |visit| Box::pin(records::action::page(visit)))
-        .asks(MANAGE, |visit| Box::pin(records::action::run(visit))),
+        .reads(MANAGE, |visit| Box::pin(records::making::page(visit)))
+        .asks(MANAGE, |visit| Box::pin(records::making::run(visit))),
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),

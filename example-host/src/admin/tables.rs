@@ -3,13 +3,18 @@
 
 use serde_json::Value;
 
+use super::openapi::string;
 use super::permission::Permission;
 
 /// A form in which tables are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    Csv,
-    Ndjson,
+pub(crate) struct Format {
+    /// Its name in addresses, and the ending of its files.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// Its name on a button.
+    pub(crate) short: &'static str,
+    pub(crate) media_type: &'static str,
 }
 
 /// What a document declares about a route of tables.
@@ -36,32 +41,23 @@ pub(crate) struct RecordType {
 }
 
 impl Format {
-    pub(crate) const ALL: [Format; 2] = [Format::Csv, Format::Ndjson];
+    pub(crate) const CSV: Self = Self {
+        name: "csv",
+        title: "CSV, for spreadsheets and most programs",
+        short: "CSV",
+        media_type: "text/csv",
+    };
+    pub(crate) const NDJSON: Self = Self {
+        name: "ndjson",
+        title: "NDJSON, a JSON object on each line",
+        short: "NDJSON",
+        media_type: "application/x-ndjson",
+    };
+    pub(crate) const ALL: [Self; 2] = [Self::CSV, Self::NDJSON];
 
     /// The format with this name, or else CSV.
     pub(crate) fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|format| format.name() == name).unwrap_or(Format::Csv)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Format::Csv => "csv",
-            Format::Ndjson => "ndjson",
-        }
-    }
-
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Format::Csv => "CSV, for spreadsheets and most programs",
-            Format::Ndjson => "NDJSON, a JSON object on each line",
-        }
-    }
-
-    pub(crate) fn media_type(self) -> &'static str {
-        match self {
-            Format::Csv => "text/csv",
-            Format::Ndjson => "application/x-ndjson",
-        }
+        Self::ALL.into_iter().find(|format| format.name == name).unwrap_or(Self::CSV)
     }
 }
 
@@ -69,25 +65,21 @@ impl Tables {
     /// Reads what a document declares.
     pub(crate) fn read(declared: &Value) -> Option<Self> {
         let types = declared["types"].as_array()?.iter().map(|of| RecordType {
-            name: text(&of["name"]),
-            title: of["title"].as_str().map_or_else(|| text(&of["name"]), Into::into),
+            name: string(&of["name"]),
+            title: of["title"].as_str().map_or_else(|| string(&of["name"]), Into::into),
             permissions: Permission::read_all(&of["permissions"]),
-            list: text(&of["list"]),
+            list: string(&of["list"]),
         });
         let query = |name: &str| {
             let text = declared[name].as_str().unwrap_or_default();
             form_urlencoded::parse(text.as_bytes()).into_owned().collect()
         };
         Some(Self {
-            parameter: text(&declared["type"]),
+            parameter: string(&declared["type"]),
             types: types.collect(),
             filters: declared["filters"] == true,
             dry_run: query("dry_run"),
             always: query("always"),
         })
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -15,8 +15,7 @@ use time::macros::format_description;
 use crate::base::text::capitalised;
 
 use super::assets;
-use super::headers::text_of;
-use super::page_request::PageRequest;
+use super::authenticator::Later;
 use super::paths::{ADMIN, BASE, href};
 use super::problem::{Problem, Trouble};
 
@@ -34,15 +33,9 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn page(html: String) -> Self {
-        let media_type = "text/html; charset=utf-8";
-        let (status, body) = (StatusCode::OK, html.into());
+    pub(crate) fn page(html: impl Into<Body>) -> Self {
+        let (body, status, media_type) = (html.into(), StatusCode::OK, "text/html; charset=utf-8");
         Self { body, status, media_type, file: None, to: None, streamed: false }
-    }
-
-    /// A page that is made while it is sent.
-    pub(crate) fn streamed(body: Body) -> Self {
-        Self { body, streamed: true, ..Self::page(String::new()) }
     }
 
     /// A file to download.
@@ -51,18 +44,17 @@ impl View {
         name: impl Into<Cow<'static, str>>,
         body: impl Into<Body>,
     ) -> Self {
-        let (status, file) = (StatusCode::OK, Some(name.into()));
-        Self { body: body.into(), status, media_type, file, to: None, streamed: false }
+        Self { media_type, file: Some(name.into()), ..Self::page(body) }
     }
 
-    /// The same, made while it is sent.
+    /// The same, but made while it is sent.
     pub(crate) fn in_pieces(self) -> Self {
         Self { streamed: true, ..self }
     }
 
     /// No page: the browser is sent to another one.
     pub(crate) fn elsewhere(to: String) -> Self {
-        Self { to: Some(to), ..Self::page(String::new()) }
+        Self { to: Some(to), ..Self::page(Body::empty()) }
     }
 
     /// The page of a request that has something wrong with it.
@@ -97,6 +89,13 @@ impl View {
         response
     }
 
+    /// The page of a form with a password or a code that was not checked.
+    pub(crate) fn later(self, later: Later) -> Response<Body> {
+        let mut response = self.with_status(later.status());
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(later.seconds()));
+        response
+    }
+
     pub(crate) fn with_status(mut self, status: StatusCode) -> Response<Body> {
         self.status = status;
         self.response()
@@ -111,13 +110,6 @@ pub(crate) fn redirect(to: &str) -> Response<Body> {
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static(BASE));
     response.headers_mut().insert(header::LOCATION, to);
     response
-}
-
-/// The origin of the site, as the browser uses it.
-pub(crate) fn origin(request: &PageRequest) -> String {
-    let scheme = if request.encrypted { "https" } else { "http" };
-    let host = text_of(&request.headers, &header::HOST).unwrap_or("localhost");
-    format!("{scheme}://{host}")
 }
 
 /// The message of a page about the last action.
@@ -217,10 +209,14 @@ impl Layout {
         self.signed_in.as_ref().map_or("", |signed_in| signed_in.csrf_token.as_str())
     }
 
-    /// Adds a notice, which the page shows above its content.
-    pub(crate) fn with_notice(mut self, notice: Notice) -> Self {
-        self.notice = Some(notice);
-        self
+    /// Adds a notice if there is one, which the page shows above its content.
+    pub(crate) fn with_notice(self, notice: impl Into<Option<Notice>>) -> Self {
+        Self { notice: notice.into().or(self.notice), ..self }
+    }
+
+    /// Adds a warning if something was not done.
+    pub(crate) fn warning_if(self, is_refused: bool, text: &str) -> Self {
+        self.with_notice(is_refused.then(|| Notice::bad(text)))
     }
 }
 
@@ -350,12 +346,14 @@ impl Field {
         Self { kind, longest: None, greatest, ..Self::text(name, label) }
     }
 
-    /// A selection of one value.
-    pub(crate) fn choice(
+    /// A selection of one value, each with its label.
+    pub(crate) fn choice<V: Into<String>, L: Into<String>>(
         name: impl Into<Words>,
         label: impl Into<Words>,
-        choices: Vec<(String, String)>,
+        choices: impl IntoIterator<Item = (V, L)>,
     ) -> Self {
+        let choices = choices.into_iter().map(|(value, label)| (value.into(), label.into()));
+        let choices = choices.collect();
         Self { kind: "choice", choices, ..Self::text(name, label) }
     }
 
@@ -412,6 +410,9 @@ impl Field {
 
 /// A field is rendered by its own template, which escapes the values.
 impl HtmlSafe for Field {}
+
+/// The values of a flag in a selection, with their labels.
+pub(crate) const YES_OR_NO: [(&str, &str); 2] = [("1", "Yes"), ("0", "No")];
 
 /// A moment to the minute, as a `time` element.
 #[derive(Clone, Copy, Template)]

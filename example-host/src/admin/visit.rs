@@ -9,9 +9,8 @@ use futures_util::future::BoxFuture;
 use host_service::ClientAddress;
 use http_body_util::{BodyExt, Limited};
 
-use crate::api::asking;
-use crate::api::errors;
 use crate::api::gate::{self, Api};
+use crate::api::{asking, errors};
 use crate::base::secret::{self, SecretHash};
 use crate::identity::sessions::Session;
 use crate::site::Site;
@@ -80,15 +79,22 @@ pub(crate) enum Outcome {
     Again(View),
 }
 
+impl Outcome {
+    /// A change that was made, with the path of the page that the browser is redirected to.
+    pub(crate) fn done(recorded: Recorded, to: &str, message: impl Into<String>) -> Self {
+        Self::Done { recorded, to: href(to), message: message.into() }
+    }
+
+    /// A form that changes nothing, with the path of that page.
+    pub(crate) fn unchanged(to: &str) -> Self {
+        Self::Unchanged { to: href(to), message: "Nothing was changed.".to_owned() }
+    }
+}
+
 impl Visit {
     /// Whether the user has a permission.
     pub(crate) fn may(&self, needed: Needed) -> bool {
         may(&self.site, self.session.user, needed)
-    }
-
-    /// Fails if the user lacks a permission.
-    pub(crate) fn must(&self, needed: Needed) -> Result<(), Problem> {
-        if self.may(needed) { Ok(()) } else { Err(Problem::Forbidden(needed)) }
     }
 
     /// Whether the user may do everything.
@@ -151,12 +157,6 @@ impl Visit {
         groups.collect()
     }
 
-    /// What was searched for, if there is anything to search.
-    fn search(&self, found: &[Visible<'_>]) -> Option<String> {
-        let asked = if self.path == SEARCH { self.query.get("q") } else { "" };
-        navigation::is_searched(found).then(|| asked.to_owned())
-    }
-
     /// The layout of the page.
     pub(crate) fn layout(&self, title: impl Into<String>) -> Layout {
         // A document that cannot be read has no records.
@@ -168,13 +168,14 @@ impl Visit {
             found.clear();
             navigation.clear();
         }
+        let sought = if self.path == SEARCH { self.query.get("q") } else { "" };
         Layout {
             signed_in: Some(SignedIn {
                 name: self.session.name.clone(),
                 csrf_token: form::csrf_token(&self.secret),
                 navigation,
                 sections: self.sections(&found),
-                search: self.search(&found),
+                search: navigation::is_searched(&found).then(|| sought.to_owned()),
                 own: section(self.path) == "account",
             }),
             notice: self.notice.clone(),

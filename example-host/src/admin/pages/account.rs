@@ -7,11 +7,10 @@ use crate::identity::passwords;
 use crate::identity::sessions::{self, SessionEntry};
 use crate::site::operations::users as operations;
 
-use crate::admin::paths::{SIGN_IN, href};
+use crate::admin::paths::SIGN_IN;
 use crate::admin::problem::Problem;
 use crate::admin::proof::{Faults, Proof};
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Moment, Notice, View};
+use crate::admin::view::{Field, Layout, Moment, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
@@ -48,20 +47,13 @@ pub(crate) async fn set_password(visit: Visit) -> Result<Outcome, Problem> {
     }
     let hash = passwords::hash(visit.form.get("password").to_owned()).await?;
     let recorded = operations::change_own_password(&visit.site, user, &hash).await?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(SIGN_IN),
-        message: "Your password was changed. Sign in with the new one.".to_owned(),
-    })
+    let message = "Your password was changed. Sign in with the new one.";
+    Ok(Outcome::done(recorded, SIGN_IN, message))
 }
 
 pub(crate) async fn sign_out_everywhere(visit: Visit) -> Result<Outcome, Problem> {
     let recorded = operations::sign_out_everywhere(&visit.site, visit.session.user).await?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(SIGN_IN),
-        message: "You have signed out everywhere.".to_owned(),
-    })
+    Ok(Outcome::done(recorded, SIGN_IN, "You have signed out everywhere."))
 }
 
 async fn render(
@@ -70,12 +62,11 @@ async fn render(
     unacceptable: Option<&str>,
 ) -> Result<View, Problem> {
     let database = visit.site.state().database();
-    let mut layout = visit.layout("Your account");
-    if faults.password.or(faults.code).or(unacceptable).is_some() {
-        layout = layout.with_notice(Notice::bad("Your password was not changed."));
-    }
+    let is_refused = faults.password.or(faults.code).or(unacceptable).is_some();
     show(&AccountPage {
-        layout,
+        layout: visit
+            .layout("Your account")
+            .warning_if(is_refused, "Your password was not changed."),
         username: visit.session.username.clone(),
         id: visit.session.user,
         current: Field::password("current", "Current password")

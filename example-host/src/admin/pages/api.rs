@@ -11,11 +11,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::admin::catalogue::{Body, Document, Group, Operation, Place};
-use crate::admin::offers::Offer;
+use crate::admin::offers::EXPORTS;
 use crate::admin::openapi::indented;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The maximum number of bytes of an answer that are shown.
@@ -271,19 +270,17 @@ fn render(
         let value = if sent { visit.form.get("body") } else { body.example.as_str() };
         Field::area("body", "Body").hint(format!("As {}.", body.media_type)).value(value)
     });
-    let mut layout = visit.layout(operation.summary.clone());
-    if !fault.is_empty() {
-        layout = layout.with_notice(Notice::bad("Nothing was sent. See below."));
-    }
     let snapshot = visit.site.state().snapshot();
     let permission = operation.permission.as_ref();
     let by = permission.and_then(|needed| needed.granted(visit.session.user, &snapshot));
     // A refusal is explained by the first, which would be enough.
     let asked = by.or_else(|| permission.and_then(|needed| needed.actions.first()));
-    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(EXPORTS)?;
     let export = offers.iter().find_map(|offer| offer.page_of_list(document, operation));
     show(&OperationPage {
-        layout,
+        layout: visit
+            .layout(operation.summary.clone())
+            .warning_if(!fault.is_empty(), "Nothing was sent. See below."),
         extension: &document.extension,
         enabled: snapshot.enabled(&document.extension),
         operation,

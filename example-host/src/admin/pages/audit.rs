@@ -22,8 +22,7 @@ use super::panels::{self, Detail, Drawn};
 use crate::admin::form::Form;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Exactly, Layout, View};
+use crate::admin::view::{Exactly, Layout, View, show};
 use crate::admin::visit::Visit;
 
 /// A moment in an address.

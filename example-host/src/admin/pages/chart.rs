@@ -17,7 +17,7 @@ pub(crate) struct Chart {
     title: String,
     /// The content as text, for assistive technology.
     description: String,
-    /// The value of the highest bar.
+    /// The value of the highest bar, as people write it.
     most: String,
     /// The labels below the first and the last bar.
     ends: [String; 2],
@@ -52,6 +52,7 @@ impl Chart {
         name: impl Into<String>,
         title: impl Into<String>,
         description: impl Into<String>,
+        most: impl Into<String>,
         ends: [String; 2],
         shown: Vec<Shown>,
     ) -> Self {
@@ -66,16 +67,11 @@ impl Chart {
             name: name.into(),
             title: title.into(),
             description: description.into(),
-            most: String::new(),
+            most: most.into(),
             ends,
             bars: shown.into_iter().enumerate().map(bar).collect(),
             line: String::new(),
         }
-    }
-
-    /// Adds the value of its highest bar, as people write it.
-    pub(crate) fn up_to(self, most: impl Into<String>) -> Self {
-        Self { most: most.into(), ..self }
     }
 
     /// Draws a line through the tops of the bars in their place.
@@ -133,7 +129,7 @@ mod tests {
             amounts: vec![("usual", amount)],
         });
         let ends = ["first".to_owned(), "last".to_owned()];
-        let chart = Chart::new("name", "title", "description", ends, shown.into()).with_line();
+        let chart = Chart::new("name", "title", "description", "", ends, shown.into()).with_line();
         let html = chart.render().unwrap_or_default();
         assert!(html.contains("<polyline class=\"line\" points=\"5,100 15,50 25,0\"/>"), "{html}");
         assert!(html.contains("<title>10 things</title>") && !html.contains("usual"), "{html}");

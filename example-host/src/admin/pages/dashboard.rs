@@ -85,18 +85,16 @@ fn hour(minutes: Vec<Minute>) -> Hour {
     let (busiest, worst) = (most(|of| of.requests), most(|of| of.refused + of.failed));
     let chart = |name, title, description, shown: fn(&Minute) -> Shown, most: u64| {
         let ends = ["An hour ago".to_owned(), "Now".to_owned()];
-        let chart = Chart::new(name, title, description, ends, minutes.iter().map(shown).collect());
-        chart.up_to(format!("{} a minute", with_separators(most)))
+        let most = format!("{} a minute", with_separators(most));
+        Chart::new(name, title, description, most, ends, minutes.iter().map(shown).collect())
     };
+    let counts = [requests, busiest, refused, failed, worst].map(with_separators);
+    let [all, highest, all_refused, all_failed, highest_errors] = counts;
     let charts = [
         chart(
             "requests",
             "Requests in each minute of the last hour",
-            format!(
-                "Requests: {} in total, at most {} in one minute.",
-                with_separators(requests),
-                with_separators(busiest)
-            ),
+            format!("Requests: {all} in total, at most {highest} in one minute."),
             |minute| Shown {
                 label: format!("{}: {} requests", clock(minute), with_separators(minute.requests)),
                 amounts: vec![("usual", u128::from(minute.requests))],
@@ -107,22 +105,17 @@ fn hour(minutes: Vec<Minute>) -> Hour {
             "errors",
             "Errors in each minute of the last hour",
             format!(
-                "Refused: {}, failed: {}, at most {} in one minute.",
-                with_separators(refused),
-                with_separators(failed),
-                with_separators(worst)
+                "Refused: {all_refused}, failed: {all_failed}, at most {highest_errors} in one minute."
             ),
-            |minute| Shown {
-                label: format!(
-                    "{}: {} refused, {} failed",
-                    clock(minute),
-                    with_separators(minute.refused),
-                    with_separators(minute.failed)
-                ),
-                amounts: vec![
-                    ("failed", u128::from(minute.failed)),
-                    ("refused", u128::from(minute.refused)),
-                ],
+            |minute| {
+                let [refused, failed] = [minute.refused, minute.failed].map(with_separators);
+                Shown {
+                    label: format!("{}: {refused} refused, {failed} failed", clock(minute)),
+                    amounts: vec![
+                        ("failed", minute.failed.into()),
+                        ("refused", minute.refused.into()),
+                    ],
+                }
             },
             worst,
         ),

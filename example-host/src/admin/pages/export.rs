@@ -6,11 +6,10 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 
 use crate::admin::catalogue::Catalogue;
-use crate::admin::offers::Offer;
+use crate::admin::offers::{EXPORTS, Offer};
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::records::listing;
 use crate::admin::records::model::Query;
-use crate::admin::records::visible;
 use crate::admin::tables::Format;
 use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Visit, refusal};
@@ -31,15 +30,15 @@ struct ExportPage<'a> {
 
 /// Whether there is anything that a user may export.
 pub(crate) fn is_offered(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
-    Offer::exports(site, catalogue, user).is_ok_and(|offers| !offers.is_empty())
+    Offer::all(site, catalogue, user, EXPORTS).is_ok_and(|offers| !offers.is_empty())
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
-    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(EXPORTS)?;
     let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
     let kind = Field::choice("type", "Records", offer.choices()).value(visit.query.get("type"));
-    let formats = Format::ALL.map(|format| (format.name().to_owned(), format.title().to_owned()));
-    let format = Field::choice("format", "Format", formats.to_vec());
+    let formats = Format::ALL.map(|format| (format.name, format.title));
+    let format = Field::choice("format", "Format", formats);
     let chosen = offer.parameters().map(|parameter| parameter.field());
     show(&ExportPage {
         layout: visit.layout("Export"),
@@ -51,8 +50,8 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 
 /// The filters and the order of a list that an address has, if the export takes them.
 fn filters(visit: &Visit, offer: &Offer<'_>, list: &str) -> Result<Vec<(String, String)>, Problem> {
-    let types = visible::types(&visit.site, &visit.catalogue, offer.extension)?;
-    let kinds = types.filter(|_| offer.takes_filters()).into_iter().flat_map(|of| &of.kinds);
+    let types = visit.types(offer.extension)?;
+    let kinds = types.filter(|_| offer.tables.filters).into_iter().flat_map(|of| &of.kinds);
     let mut kinds = kinds.filter(|kind| kind.list.as_ref().is_some_and(|of| of.id == list));
     let Some(kind) = kinds.next() else { return Ok(Vec::new()) };
     let Query { offset, limit, .. } = &kind.query;
@@ -62,14 +61,14 @@ fn filters(visit: &Visit, offer: &Offer<'_>, list: &str) -> Result<Vec<(String, 
 
 /// Downloads the file.
 pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
-    let offers = Offer::exports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(EXPORTS)?;
     let offer = Offer::chosen(&offers, visit.query.get("extension")).ok_or(Problem::NotFound)?;
     let of = offer.of_type(visit.query.get("type")).ok_or(Problem::NotFound)?;
     let format = Format::named(visit.query.get("format"));
     let mut given = offer.given(&visit.query);
     let filters = filters(&visit, offer, &of.list)?;
-    let keys = visible::types(&visit.site, &visit.catalogue, offer.extension)?;
-    let keys = keys.and_then(|types| types.kind(&of.name)?.query.keys.as_ref());
+    let types = visit.types(offer.extension)?;
+    let keys = types.and_then(|types| types.kind(&of.name)?.query.keys.as_ref());
     if visit.query.given(TICKED).is_some()
         && keys.is_none_or(|keys| listing::value(&filters, keys).is_none())
     {
@@ -78,8 +77,8 @@ pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
     }
     given.extend(filters);
     let request = Request::builder()
-        .uri(offer.export_address(of, given))
-        .header(header::ACCEPT, format.media_type())
+        .uri(offer.address(of, given))
+        .header(header::ACCEPT, format.media_type)
         .body(Body::empty());
     let request = request.map_err(|_| Problem::NotFound)?;
     let answer = visit.ask_in_pieces(request).await;
@@ -89,6 +88,6 @@ pub(crate) async fn file(visit: Visit) -> Result<View, Problem> {
             None => Problem::Refused(refusal(answer).await?),
         });
     }
-    let name = format!("{}.{}", of.name, format.name());
-    Ok(View::file(format.media_type(), name, answer.into_body()))
+    let name = format!("{}.{}", of.name, format.name);
+    Ok(View::file(format.media_type, name, answer.into_body()))
 }

@@ -8,10 +8,8 @@ use crate::extensions::registry::{ExtensionEntry, TOKEN_AUTH};
 use crate::site::operations::extensions as operations;
 use crate::site::{BASE_PATH, LibraryEntry, Unserved};
 
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, Tabs, View};
+use crate::admin::view::{Layout, Tabs, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
@@ -174,15 +172,7 @@ pub(crate) async fn routes(visit: Visit) -> Result<View, Problem> {
     })
 }
 
-pub(crate) async fn enable(visit: Visit) -> Result<Outcome, Problem> {
-    set_enabled(visit, true).await
-}
-
-pub(crate) async fn disable(visit: Visit) -> Result<Outcome, Problem> {
-    set_enabled(visit, false).await
-}
-
-async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
+pub(crate) async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
     let Extension { name, when_disabled, .. } = Extension::asked_for(&visit).await?;
     let message = if enabled {
         format!("{name} was enabled.")
@@ -190,7 +180,7 @@ async fn set_enabled(visit: Visit, enabled: bool) -> Result<Outcome, Problem> {
         format!("{name} was disabled. {when_disabled}")
     };
     let recorded = operations::set_enabled(&visit.site, &name, enabled).await?;
-    Ok(Outcome::Done { recorded, to: href("/extensions"), message })
+    Ok(Outcome::done(recorded, "/extensions", message))
 }
 
 /// The effect of disabling an extension, in sentences.

@@ -11,10 +11,8 @@ use crate::database::sql;
 use crate::identity::groups::{self, GroupEntry, as_tree};
 use crate::site::operations::groups as operations;
 
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The field that requires a second factor.
@@ -79,11 +77,9 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
         Err(error) => return again(&visit, None, &error.to_string()).await,
     };
     match operations::add(&visit.site, title, visit.form.get("parent")).await {
-        Ok((_, recorded)) => Ok(Outcome::Done {
-            recorded,
-            to: href("/groups"),
-            message: format!("Group {title} was added."),
-        }),
+        Ok((_, recorded)) => {
+            Ok(Outcome::done(recorded, "/groups", format!("Group {title} was added.")))
+        }
         Err(taken @ Error::Taken { .. }) => again(&visit, None, &taken.to_string()).await,
         Err(error) => Err(error.into()),
     }
@@ -103,11 +99,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     };
     let second_factor = visit.form.given(SECOND_FACTOR).is_some();
     match operations::change(&visit.site, group.id, title, second_factor).await {
-        Ok(recorded) => Ok(Outcome::Done {
-            recorded,
-            to: href("/groups"),
-            message: format!("Group {title} was saved."),
-        }),
+        Ok(recorded) => Ok(Outcome::done(recorded, "/groups", format!("Group {title} was saved."))),
         Err(taken @ Error::Taken { .. }) => again(&visit, Some(group), &taken.to_string()).await,
         Err(error) => Err(error.into()),
     }
@@ -122,11 +114,7 @@ pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let group = find(&visit).await?;
     let recorded = operations::remove(&visit.site, group.id).await?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href("/groups"),
-        message: format!("Group {} was deleted.", group.title),
-    })
+    Ok(Outcome::done(recorded, "/groups", format!("Group {} was deleted.", group.title)))
 }
 
 async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {
@@ -147,15 +135,11 @@ async fn render(
     parent: &str,
     fault: Option<&str>,
 ) -> Result<View, Problem> {
-    let mut layout = visit.layout(match &group {
-        Some(group) => group.title.clone(),
-        None => "New group".to_owned(),
-    });
-    if fault.is_some() {
-        layout = layout.with_notice(Notice::bad("The group was not saved. See below."));
-    }
+    let heading = group.as_ref().map_or_else(|| "New group".to_owned(), |of| of.title.clone());
     show(&GroupPage {
-        layout,
+        layout: visit
+            .layout(heading)
+            .warning_if(fault.is_some(), "The group was not saved. See below."),
         group,
         title: Field::text("title", "Title").value(title).fault(fault),
         parents: as_tree(visit.site.groups().await?),

@@ -9,11 +9,11 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 
 use crate::admin::catalogue::Catalogue;
-use crate::admin::offers::Offer;
+use crate::admin::offers::{IMPORTS, Offer};
 use crate::admin::problem::Problem;
 use crate::admin::tables::Format;
 use crate::admin::uploads::{KEPT, SentFile, Upload};
-use crate::admin::view::{Field, Layout, Notice, View, show};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit, refusal};
 use crate::site::Site;
 
@@ -44,7 +44,7 @@ struct ImportPage<'a> {
 
 /// Whether there is anything that a user may import.
 pub(crate) fn is_offered(site: &Site, catalogue: &Catalogue, user: i64) -> bool {
-    Offer::imports(site, catalogue, user).is_ok_and(|offers| !offers.is_empty())
+    Offer::all(site, catalogue, user, IMPORTS).is_ok_and(|offers| !offers.is_empty())
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
@@ -109,16 +109,19 @@ async fn begin(
     step: Step,
 ) -> Result<Result<View, String>, Problem> {
     let settings = &upload.settings;
-    let offers = Offer::imports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(IMPORTS)?;
     let offer = Offer::chosen(&offers, settings.get("extension")).ok_or(Problem::NotFound)?;
     let of = offer.of_type(settings.get(TYPE)).ok_or(Problem::NotFound)?;
     let SentFile { name, content } = &*upload.file;
-    let beginning = content.piece(0).map_err(|error| failed(&error))?;
+    let beginning = content.piece(0).map_err(|error| {
+        tracing::error!(%error, "a file that was kept cannot be read");
+        Problem::Failed
+    })?;
     let taken = Arc::new(AtomicU64::new(0));
     let mut request =
         Request::post(offer.import_address(of, offer.given(settings), step == Step::DryRun))
-            .header(header::ACCEPT, Format::Ndjson.media_type())
-            .header(header::CONTENT_TYPE, format_of(name, &beginning).media_type())
+            .header(header::ACCEPT, Format::NDJSON.media_type)
+            .header(header::CONTENT_TYPE, format_of(name, &beginning).media_type)
             .header(header::CONTENT_LENGTH, content.size());
     if beginning.starts_with(GZIP) {
         request = request.header(header::CONTENT_ENCODING, "gzip");
@@ -144,20 +147,15 @@ fn format_of(name: &str, beginning: &[u8]) -> Format {
     let (_, ending) = name.rsplit_once('.').unwrap_or_default();
     let text = beginning.strip_prefix(BOM).unwrap_or(beginning);
     match ending {
-        "ndjson" | "jsonl" | "json" => Format::Ndjson,
-        "csv" | "txt" | "tsv" => Format::Csv,
-        _ if text.trim_ascii_start().starts_with(b"{") => Format::Ndjson,
-        _ => Format::Csv,
+        "ndjson" | "jsonl" | "json" => Format::NDJSON,
+        "csv" | "txt" | "tsv" => Format::CSV,
+        _ if text.trim_ascii_start().starts_with(b"{") => Format::NDJSON,
+        _ => Format::CSV,
     }
 }
 
-fn failed(error: &std::io::Error) -> Problem {
-    tracing::error!(%error, "a file that was kept cannot be read");
-    Problem::Failed
-}
-
 fn render(visit: &Visit, extension: &str, fault: &str) -> Result<View, Problem> {
-    let offers = Offer::imports(&visit.site, &visit.catalogue, visit.session.user)?;
+    let offers = visit.offers(IMPORTS)?;
     let offer = Offer::chosen(&offers, extension).ok_or(Problem::NotFound)?;
     let kind = Field::choice(TYPE, "Records", offer.choices());
     let file = Field::file(FILE, "File").hint(
@@ -173,12 +171,10 @@ fn render(visit: &Visit, extension: &str, fault: &str) -> Result<View, Problem> 
         let value = sent(&field.name);
         field.value(value)
     });
-    let mut layout = visit.layout("Import");
-    if !fault.is_empty() {
-        layout = layout.with_notice(Notice::bad("Nothing was imported. See below."));
-    }
     show(&ImportPage {
-        layout,
+        layout: visit
+            .layout("Import")
+            .warning_if(!fault.is_empty(), "Nothing was imported. See below."),
         extension: offer.extension,
         others: offer.others(&offers),
         kind: kind.value(sent(TYPE)),
@@ -195,12 +191,12 @@ mod tests {
     #[test]
     fn a_file_has_the_form_of_its_name_or_of_its_beginning() {
         for (name, beginning, format) in [
-            ("products.csv", &b"{"[..], Format::Csv),
-            ("PRODUCTS.CSV.GZ", GZIP, Format::Csv),
-            ("products.jsonl", b"sku", Format::Ndjson),
-            ("products", b"\xef\xbb\xbf {\"sku\": 1}", Format::Ndjson),
-            ("products.2026", b"sku;name", Format::Csv),
-            ("", b"", Format::Csv),
+            ("products.csv", &b"{"[..], Format::CSV),
+            ("PRODUCTS.CSV.GZ", GZIP, Format::CSV),
+            ("products.jsonl", b"sku", Format::NDJSON),
+            ("products", b"\xef\xbb\xbf {\"sku\": 1}", Format::NDJSON),
+            ("products.2026", b"sku;name", Format::CSV),
+            ("", b"", Format::CSV),
         ] {
             assert_eq!(format_of(name, beginning), format, "{name}");
         }

@@ -18,10 +18,12 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
 use crate::admin::spool::Spool;
 use crate::admin::uploads::Upload;
 use crate::admin::view::{Layout, View, counted};
+use crate::base::text::harmless;
 
 /// How often the bar may grow.
 const TICK: Duration = Duration::from_millis(250);
@@ -164,7 +166,7 @@ impl Report {
             following.follow(begin, &csrf_token, answer.into_body(), end).await;
         });
         let pieces = stream::poll_fn(move |context| taken.poll_recv(context));
-        Ok(View::streamed(Body::from_stream(pieces)))
+        Ok(View::page(Body::from_stream(pieces)).in_pieces())
     }
 }
 
@@ -212,7 +214,7 @@ impl Following {
                 broken = detail;
             } else if let Some(number) = line.line.filter(|_| !line.errors.is_empty()) {
                 failed += 1;
-                let key = text_of(&line.key);
+                let key = plain(&line.key);
                 self.note(number, &key, &detail);
                 if faults.len() < SHOWN {
                     faults.push(Failed { line: number, key, detail });
@@ -266,12 +268,9 @@ impl Following {
         let mut text = Vec::new();
         let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(&mut text);
         let names = (self.faults.size() == 0).then_some(["line", "key", "fault"]);
-        let cells = [line.to_string(), harmless(key), harmless(detail)];
-        let mut written = Ok(());
-        if let Some(names) = names {
-            written = writer.write_record(names);
-        }
-        written = written.and(writer.write_record(&cells));
+        let cells = [line.to_string(), harmless(key.to_owned()), harmless(detail.to_owned())];
+        let mut rows = names.into_iter().chain([cells.each_ref().map(String::as_str)]);
+        let written = rows.try_for_each(|row| writer.write_record(row));
         drop(writer);
         let kept = written.map_err(std::io::Error::from).and_then(|()| self.faults.append(&text));
         if let Err(error) = kept {
@@ -299,7 +298,7 @@ impl Column {
 impl Record {
     /// What the record has in a column.
     fn cell(&self, column: &Column) -> String {
-        let text = self.members.get(&column.name).map(text_of).unwrap_or_default();
+        let text = self.members.get(&column.name).map(plain).unwrap_or_default();
         match text.char_indices().nth(CELL) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
@@ -389,24 +388,6 @@ impl Lines {
                 None => return Ok(None),
             }
         }
-    }
-}
-
-/// A text with an apostrophe if a spreadsheet would take it for a formula.
-fn harmless(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
-    }
-}
-
-/// A value of a record as people write it.
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 

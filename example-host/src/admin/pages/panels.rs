@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::chart::{Chart, Shown};
 use crate::admin::paths::href;
-use crate::admin::records::{asking, visible};
+use crate::admin::records::asking;
 use crate::admin::visit::Visit;
 
 /// The time limit for a panel, so that an extension that hangs does not delay the whole page.
@@ -118,8 +118,24 @@ async fn drawn(
         Some(why) => PanelContent::new().note(why),
         None => shown(&panel, content).await,
     };
+    let id = format!("{}-{}", panel.extension, panel.name);
+    let PanelContent { charts, table, note, .. } = content;
+    let charts = charts.into_iter().enumerate().map(|(nth, chart)| {
+        let ends = [chart.points.first(), chart.points.last()];
+        let ends = ends.map(|end| end.map_or_else(String::new, |point| point.label.clone()));
+        let points = chart.points.into_iter().map(|point| Shown {
+            label: point.text,
+            amounts: vec![("usual", units(&point.value))],
+        });
+        let name = format!("{id}-{nth}");
+        let (most, points) = (chart.highest, points.collect());
+        let drawn = Chart::new(name, chart.title, chart.description, most, ends, points);
+        (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
+    });
+    let charts = charts.collect();
     let address = |records: &RecordLink| address(visit, panel.extension, records);
-    draw(format!("{}-{}", panel.extension, panel.name), panel.title, content, address)
+    let table = table.map(|table| aligned(table, address));
+    Drawn { id, title: panel.title.to_owned(), charts, table, note }
 }
 
 /// The reason why the user may not see a panel, if any.
@@ -152,30 +168,6 @@ async fn shown(
     }
 }
 
-fn draw(
-    id: String,
-    title: &str,
-    content: PanelContent,
-    address: impl Fn(&RecordLink) -> Option<String>,
-) -> Drawn {
-    let PanelContent { charts, table, note, .. } = content;
-    let charts = charts.into_iter().enumerate().map(|(nth, chart)| {
-        let ends = [chart.points.first(), chart.points.last()];
-        let ends = ends.map(|end| end.map_or_else(String::new, |point| point.label.clone()));
-        let points = chart.points.into_iter().map(|point| Shown {
-            label: point.text,
-            amounts: vec![("usual", units(&point.value))],
-        });
-        let name = format!("{id}-{nth}");
-        let drawn = Chart::new(name, chart.title, chart.description, ends, points.collect());
-        let drawn = drawn.up_to(chart.highest);
-        (chart.heading, if chart.kind == ChartKind::Line { drawn.with_line() } else { drawn })
-    });
-    let charts = charts.collect();
-    let table = table.map(|table| aligned(table, address));
-    Drawn { id, title: title.to_owned(), charts, table, note }
-}
-
 /// A table whose columns of numbers are known, because they are aligned at their ends.
 fn aligned(table: Table, address: impl Fn(&RecordLink) -> Option<String>) -> Rows {
     let Table { columns, rows, about, .. } = table;
@@ -190,10 +182,10 @@ fn aligned(table: Table, address: impl Fn(&RecordLink) -> Option<String>) -> Row
 
 /// The address of the page about these records, if the user may see it.
 fn address(visit: &Visit, extension: &str, records: &RecordLink) -> Option<String> {
-    let types = visible::types(&visit.site, &visit.catalogue, extension).ok()??;
+    let types = visit.types(extension).ok()??;
     let kind = types.kind(&records.kind)?;
     let route = if records.id.is_some() { kind.show.as_ref() } else { kind.list.as_ref() };
-    route.filter(|route| asking::may(visit, route))?;
+    route.filter(|route| visit.may_use(route))?;
     let list = href(&format!("/records/{extension}/{}", kind.name));
     Some(match &records.id {
         Some(id) => format!("{list}/{}", asking::segment(id)),

@@ -11,10 +11,8 @@ use crate::site::operations::extensions as operations;
 
 use super::extensions::Extension;
 use crate::admin::form::{self, Form};
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, Tabs, View, sentence};
+use crate::admin::view::{Field, Layout, Notice, Tabs, View, YES_OR_NO, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// Text that may be longer than this is entered in a multi-line field.
@@ -60,6 +58,7 @@ impl Known<'_> {
 }
 
 /// The entered value of a parameter.
+#[derive(Default)]
 struct Entered {
     text: String,
     unset: bool,
@@ -68,10 +67,9 @@ struct Entered {
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let (known, _) = known(&visit)?;
-    let entered = known.iter().map(|known| Entered {
-        text: written(known.parameter.kind, known.effective()),
-        unset: false,
-        fault: String::new(),
+    let entered = known.iter().map(|known| {
+        let text = written(known.parameter.kind, known.effective());
+        Entered { text, ..Entered::default() }
     });
     let entered = entered.collect();
     form_with(&visit, visit.layout(""), &known, entered).await
@@ -95,11 +93,7 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         if is_secret(parameter) && entered.text.is_empty() && !entered.unset {
             continue;
         }
-        let wanted = if entered.unset {
-            None
-        } else {
-            Some(parameters::entered(parameter.kind, &entered.text))
-        };
+        let wanted = (!entered.unset).then(|| parameters::entered(parameter.kind, &entered.text));
         // A default that is sent unchanged does not become a value of the site.
         let kept = match &wanted {
             None => known.set.is_none(),
@@ -120,16 +114,16 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
         let layout = visit.layout("").with_notice(Notice::bad("Nothing was saved. See below."));
         return Ok(Outcome::Again(form_with(&visit, layout, &known, entered).await?));
     }
-    let to = href(&format!("/extensions/{name}/parameters"));
+    let to = format!("/extensions/{name}/parameters");
     if changes.is_empty() {
-        return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
+        return Ok(Outcome::unchanged(&to));
     }
     let recorded = operations::change_parameters(&visit.site, name, &changes).await?;
     let message = match changes.as_slice() {
         [(one, _)] => format!("{} was changed and is now in effect.", label(one)),
         some => format!("{} parameters were changed and are now in effect.", some.len()),
     };
-    Ok(Outcome::Done { recorded, to, message })
+    Ok(Outcome::done(recorded, &to, message))
 }
 
 impl Entered {
@@ -188,8 +182,7 @@ fn field(known: &Known<'_>, entered: &Entered) -> Field {
     let (called, label) = (field_name(name), label(name));
     let field = match kind {
         ParameterKind::Text if !limits.choices.is_empty() => {
-            let choice = |choice: &String| (choice.clone(), choice.clone());
-            Field::choice(called, label, limits.choices.iter().map(choice).collect())
+            Field::choice(called, label, limits.choices.iter().map(|choice| (choice, choice)))
         }
         ParameterKind::Text if limits.length.is_none_or(|length| length > LINE) => {
             Field::area(called, label).maybe_empty().longest(limits.length)
@@ -197,11 +190,7 @@ fn field(known: &Known<'_>, entered: &Entered) -> Field {
         ParameterKind::Integer => {
             Field::number(called, label, limits.least.clone(), limits.greatest.clone())
         }
-        ParameterKind::Flag => {
-            let choices = [("1", "Yes"), ("0", "No")];
-            let choices = choices.map(|(value, called)| (value.to_owned(), called.to_owned()));
-            Field::choice(called, label, choices.to_vec())
-        }
+        ParameterKind::Flag => Field::choice(called, label, YES_OR_NO),
         ParameterKind::Decimal => Field::text(called, label),
         ParameterKind::IntegerList => Field::text(called, label).maybe_empty().longest(None),
         ParameterKind::Secret => {
@@ -287,7 +276,7 @@ mod tests {
             (parameter(IntegerList), "What it is. Separate them with commas."),
             (parameter(Secret).max_length(9), "type=\"password\" value=\"\" autocomplete="),
         ] {
-            let entered = Entered { text: String::new(), unset: false, fault: String::new() };
+            let entered = Entered::default();
             let known = Known { parameter: &parameter, set: None };
             let html = field(&known, &entered).render().unwrap_or_default();
             assert!(html.contains(expected), "{expected} in {html}");
@@ -299,8 +288,7 @@ mod tests {
         let parameter = Parameter::secret("key", "The key.");
         let form = |text: &str, set: Option<&str>| {
             let known = Known { parameter: &parameter, set: set.map(Value::from) };
-            let text = text.to_owned();
-            let entered = Entered { text, unset: false, fault: String::new() };
+            let entered = Entered { text: text.to_owned(), ..Entered::default() };
             let html = field(&known, &entered).render().unwrap_or_default();
             (html, fingerprint(&[known]))
         };

@@ -13,13 +13,10 @@ use crate::identity::groups::{GroupEntry, as_tree};
 use crate::site::Site;
 use crate::site::operations::permissions::{self as operations, RuleChange};
 
-use crate::admin::authority;
-use crate::admin::form;
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, View};
+use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
+use crate::admin::{authority, form};
 
 /// The host's own actions, on the whole site.
 const BUILT_IN: [(&str, &str); 3] =
@@ -141,16 +138,16 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
             }
         }
     }
-    let to = href(&format!("/permissions?asset={name}"));
+    let to = format!("/permissions?asset={name}");
     if changes.is_empty() {
-        return Ok(Outcome::Unchanged { to, message: "Nothing was changed.".to_owned() });
+        return Ok(Outcome::unchanged(&to));
     }
     let recorded = operations::change(&visit.site, &name, &changes, Force::No).await?;
     let message = match changes.len() {
         1 => format!("One rule for {name} was changed and is now in effect."),
         some => format!("{some} rules for {name} were changed and are now in effect."),
     };
-    Ok(Outcome::Done { recorded, to, message })
+    Ok(Outcome::done(recorded, &to, message))
 }
 
 /// The assets of the site in the order of the tree.
@@ -186,15 +183,15 @@ pub(crate) async fn assets(visit: &Visit) -> Result<Vec<AssetLine>, Error> {
 /// apply to its assets and to the whole site.
 pub(crate) fn actions(site: &Site, asset: &str) -> Vec<ActionEntry> {
     let built_in = BUILT_IN.into_iter().filter(|_| asset == ROOT);
-    let built_in = built_in
-        .map(|(name, title)| ActionEntry { name: name.to_owned(), title: title.to_owned() });
     let extensions = site.state().descriptions().iter().filter(|extension| {
         asset == ROOT || extension.assets.iter().any(|known| known.name == asset)
     });
     let theirs = extensions
         .flat_map(|extension| &extension.actions)
-        .map(|action| ActionEntry { name: action.name.clone(), title: action.title.clone() });
-    built_in.chain(theirs).collect()
+        .map(|action| (action.name.as_str(), action.title.as_str()));
+    let all = built_in.chain(theirs);
+    all.map(|(name, title)| ActionEntry { name: name.to_owned(), title: title.to_owned() })
+        .collect()
 }
 
 /// The default asset: the first one of an extension.

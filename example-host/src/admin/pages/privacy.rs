@@ -222,8 +222,8 @@ impl Found {
     /// The person, as they were asked for.
     fn who(&self) -> String {
         let Asked { email, user, .. } = &self.asked;
-        let user = Some(user).filter(|user| !user.is_empty()).map(|user| format!("user {user}"));
-        let email = Some(email.clone()).filter(|email| !email.is_empty());
+        let email = (!email.is_empty()).then(|| email.clone());
+        let user = (!user.is_empty()).then(|| format!("user {user}"));
         [email, user].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
@@ -257,15 +257,11 @@ async fn page_of(
     found: Option<Found>,
     notice: Option<Notice>,
 ) -> Result<PrivacyPage, Problem> {
-    let mut layout = visit.layout("Privacy");
-    if let Some(notice) = notice {
-        layout = layout.with_notice(notice);
-    }
     let is_served = |name: &String| visit.site.loaded(name).is_some();
     let (unmapped, unserved) =
         visit.site.unmapped().await?.into_iter().partition(|name| is_served(name));
     Ok(PrivacyPage {
-        layout,
+        layout: visit.layout("Privacy").with_notice(notice),
         find: vec![
             Field::text("email", "E-mail address").maybe_empty().value(&asked.email),
             Field::text("user", "User")

@@ -8,12 +8,13 @@ use time::OffsetDateTime;
 use crate::base::error::Error;
 use crate::base::secret::fingerprint;
 use crate::base::settings::SecondFactors;
+use crate::identity::directory::{self, UserDetails};
+use crate::identity::second_factor;
 use crate::identity::totp::{self, Key};
-use crate::identity::{directory, second_factor};
 use crate::site::operations::second_factor as operations;
 use crate::site::operations::users::Who;
 
-use crate::admin::paths::{SECOND_FACTOR, href};
+use crate::admin::paths::SECOND_FACTOR;
 use crate::admin::problem::Problem;
 use crate::admin::qr::Qr;
 use crate::admin::second_step::{self, CODE};
@@ -97,33 +98,23 @@ pub(crate) async fn renew_codes(visit: Visit) -> Result<Outcome, Problem> {
 
 pub(crate) async fn turn_off(visit: Visit) -> Result<Outcome, Problem> {
     let recorded = operations::turn_off(&visit.site, visit.session.user).await?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(SECOND_FACTOR),
-        message: "Your second factor is off.".to_owned(),
-    })
+    Ok(Outcome::done(recorded, SECOND_FACTOR, "Your second factor is off."))
 }
 
 /// Removes the second factor of another user.
 pub(crate) async fn remove(visit: Visit) -> Result<Outcome, Problem> {
     let user = directory::user(visit.site.state().database(), visit.id()?).await?;
     let recorded = operations::remove(&visit.site, Who::Key(user.id)).await?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(&format!("/users/{}", user.id)),
-        message: format!(
-            "{} has no second factor any more, and was signed out everywhere.",
-            user.username
-        ),
-    })
+    let UserDetails { id, username, .. } = user;
+    let message =
+        format!("{username} has no second factor any more, and was signed out everywhere.");
+    Ok(Outcome::done(recorded, &format!("/users/{id}"), message))
 }
 
 /// Whether the site has second factors.
 fn is_there(visit: &Visit) -> Result<(), Problem> {
-    match visit.authenticator.second_factors {
-        SecondFactors::Off => Err(Problem::NotFound),
-        SecondFactors::Allowed | SecondFactors::Required => Ok(()),
-    }
+    let is_off = visit.authenticator.second_factors == SecondFactors::Off;
+    if is_off { Err(Problem::NotFound) } else { Ok(()) }
 }
 
 /// What a new key is encrypted for: the form is worth nothing in another session.
@@ -140,12 +131,10 @@ fn new(visit: &Visit, key: &Key, sealed: String, wrong: Option<&str>) -> Result<
     })?;
     let typed = key.base_32();
     let groups: Vec<_> = typed.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
-    let mut layout = visit.layout("Set up a second factor");
-    if wrong.is_some() {
-        layout = layout.with_notice(Notice::bad("The second factor was not turned on."));
-    }
     show(&NewPage {
-        layout,
+        layout: visit
+            .layout("Set up a second factor")
+            .warning_if(wrong.is_some(), "The second factor was not turned on."),
         must: visit.authenticator.must_set_up(&visit.session),
         image,
         typed: groups.join(" "),

@@ -12,6 +12,7 @@ use crate::base::text::now;
 use crate::identity::acl::{CORE_LOGIN_API, ROOT};
 use crate::identity::directory::{self, UserDetails};
 use crate::identity::tokens::{self, DEFAULT, TokenEntry};
+use crate::site::operations::Recorded;
 use crate::site::operations::tokens::{self as operations, Which};
 use crate::site::operations::users::Who;
 
@@ -19,10 +20,8 @@ use super::api;
 use super::users::tabs;
 use crate::admin::authority;
 use crate::admin::catalogue::Operation;
-use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, Moment, Notice, Tabs, View};
+use crate::admin::view::{Layout, Moment, Notice, Tabs, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -88,8 +87,8 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn generate(visit: Visit) -> Result<Outcome, Problem> {
     let id = visit.id()?;
     directory::user(visit.site.state().database(), id).await?;
-    let (secret, recorded) = operations::generate(&visit.site.shown(), Who::Key(id)).await?;
-    Ok(Outcome::Shown { recorded, view: with_secret(&visit, DEFAULT, secret).await? })
+    let made = operations::generate(&visit.site.shown(), Who::Key(id)).await?;
+    with_secret(&visit, DEFAULT, made).await
 }
 
 /// Revokes a token with all of its secrets.
@@ -97,20 +96,18 @@ pub(crate) async fn revoke(visit: Visit) -> Result<Outcome, Problem> {
     let token = in_path(&visit).await?;
     let recorded = operations::revoke(&visit.site, which(&token)).await?;
     let recorded = recorded.ok_or_else(|| Error::not_found("token", &token.name))?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href(&format!("/users/{}/token", token.user)),
-        message: format!("Token {} was revoked.", token.name),
-    })
+    let TokenEntry { user, name, .. } = token;
+    let to = format!("/users/{user}/token");
+    Ok(Outcome::done(recorded, &to, format!("Token {name} was revoked.")))
 }
 
 /// The tab with the new secret of a token.
 pub(super) async fn with_secret(
     visit: &Visit,
     name: &str,
-    secret: String,
-) -> Result<View, Problem> {
-    render(visit, Some((name, secret))).await
+    (secret, recorded): (String, Recorded),
+) -> Result<Outcome, Problem> {
+    Ok(Outcome::Shown { recorded, view: render(visit, Some((name, secret))).await? })
 }
 
 /// The token in the path. That of another user is not found.
@@ -157,12 +154,12 @@ fn command(visit: &Visit, token: &TokenEntry, secret: &str) -> Option<String> {
 async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Problem> {
     let (id, state) = (visit.id()?, visit.site.state());
     let user = directory::user(state.database(), id).await?;
-    let admitted = admitted(visit, &user).await?;
+    let access = authority::access(visit).await?;
     let tokens = tokens::of_user(state.database(), &state.scopes(), id).await?;
-    let mut layout = visit.layout(format!("API tokens of {}", user.username));
-    if made.is_some() {
-        layout = layout.with_notice(Notice::good("Copy the token now: it is shown only once."));
-    }
+    let once = || Notice::good("Copy the token now: it is shown only once.");
+    let layout = visit
+        .layout(format!("API tokens of {}", user.username))
+        .with_notice(made.is_some().then(once));
     let made = made.map(|(name, secret)| Made {
         command: tokens
             .iter()
@@ -174,15 +171,10 @@ async fn render(visit: &Visit, made: Option<(&str, String)>) -> Result<View, Pro
     show(&UserTokensPage {
         layout,
         tabs: Some(tabs(id, "API tokens")),
+        admitted: access.decide_for_groups(&user.groups, CORE_LOGIN_API, ROOT).0,
         user,
         tokens: tokens.into_iter().map(|token| Facts { token }).collect(),
         made,
-        admitted,
         longest: longest_in_days(visit),
     })
-}
-
-async fn admitted(visit: &Visit, user: &UserDetails) -> Result<bool, Error> {
-    let access = authority::access(visit).await?;
-    Ok(access.decide_for_groups(&user.groups, CORE_LOGIN_API, ROOT).0)
 }

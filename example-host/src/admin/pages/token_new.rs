@@ -16,8 +16,7 @@ use crate::site::operations::users::Who;
 
 use super::token::{longest_in_days, with_secret};
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View, sentence};
+use crate::admin::view::{Field, Layout, View, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The value of the choice that the token may do whatever its user may.
@@ -84,9 +83,7 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     };
     let name = prepared.name.as_str();
     match operations::create(&visit.site.shown(), Who::Key(id), &prepared).await {
-        Ok((secret, recorded)) => {
-            Ok(Outcome::Shown { recorded, view: with_secret(&visit, name, secret).await? })
-        }
+        Ok(made) => with_secret(&visit, name, made).await,
         Err(taken @ Error::Taken { .. }) => {
             let faults = [(Part::Name, taken.to_string())];
             Ok(Outcome::Again(render(&visit, &entered, &faults).await?))
@@ -111,20 +108,17 @@ impl Entered {
     /// Checks the entered values; returns all faults at once.
     fn check(&self, visit: &Visit) -> Result<Prepared, Vec<Fault>> {
         let mut faults = Vec::new();
-        let expires_on = entered_moment(&self.expires);
-        let expires_on = expires_on.unwrap_or_else(|why| fault(&mut faults, Part::End, why));
-        let addresses = networks(&self.addresses);
-        let addresses = addresses.unwrap_or_else(|why| fault(&mut faults, Part::Addresses, why));
-        let rate = rate_of(&self.rate);
-        let rate = rate.unwrap_or_else(|why| fault(&mut faults, Part::Rate, why));
+        let expires_on = checked(&mut faults, Part::End, entered_moment(&self.expires));
+        let addresses = checked(&mut faults, Part::Addresses, networks(&self.addresses));
+        let rate = checked(&mut faults, Part::Rate, rate_of(&self.rate));
         let scopes = (!self.everything).then(|| self.scopes.iter().cloned().collect());
         let new = NewToken { name: self.name.clone(), scopes, expires_on, addresses, rate };
         let catalogue = visit.site.state().scopes();
-        let checked = Prepared::check(&new, &catalogue, visit.site.token_lifetime());
-        match checked {
+        let prepared = Prepared::check(&new, &catalogue, visit.site.token_lifetime());
+        match prepared {
             Ok(prepared) if faults.is_empty() => Ok(prepared),
-            checked => {
-                faults.extend(checked.err().unwrap_or_default());
+            prepared => {
+                faults.extend(prepared.err().unwrap_or_default());
                 Err(faults)
             }
         }
@@ -153,10 +147,12 @@ pub(super) fn end_field(visit: &Visit, empty: Option<&str>) -> Field {
     Field::moment("expires", "Ends", last).optional().hint(hint)
 }
 
-/// Notes a fault, and returns the value that the check continues with.
-fn fault<T: Default>(faults: &mut Vec<Fault>, part: Part, why: String) -> T {
-    faults.push((part, why));
-    T::default()
+/// Notes a fault if there is one, and returns the value that the check continues with.
+fn checked<T: Default>(faults: &mut Vec<Fault>, part: Part, read: Result<T, String>) -> T {
+    read.unwrap_or_else(|why| {
+        faults.push((part, why));
+        T::default()
+    })
 }
 
 /// The networks in a text, one a line.
@@ -172,27 +168,25 @@ fn networks(text: &str) -> Result<Vec<IpNet>, String> {
 fn rate_of(text: &str) -> Result<Option<u32>, String> {
     match text.trim() {
         "" => Ok(None),
-        text => match text.parse() {
-            Ok(rate) => Ok(Some(rate)),
-            Err(_) => Err(format!("it must be a whole number from 1 to {GREATEST_RATE}")),
-        },
+        text => text
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("it must be a whole number from 1 to {GREATEST_RATE}")),
     }
 }
 
 async fn render(visit: &Visit, entered: &Entered, faults: &[Fault]) -> Result<View, Problem> {
     let state = visit.site.state();
     let user = directory::user(state.database(), visit.id()?).await?;
-    let mut layout = visit.layout(format!("New token of {}", user.username));
-    if !faults.is_empty() {
-        layout = layout.with_notice(Notice::bad("The token was not created. See below."));
-    }
     let fault = |part| faults.iter().find(|(of, _)| *of == part).map(|(_, why)| why.as_str());
     let scopes = state.scopes();
     let named_only = scopes.scopes().iter().filter(|scope| scope.named_only);
     let view_all_but: BTreeSet<&str> = named_only.map(|scope| scope.title.as_str()).collect();
     let greatest = GREATEST_RATE.to_string();
     show(&NewTokenPage {
-        layout,
+        layout: visit
+            .layout(format!("New token of {}", user.username))
+            .warning_if(!faults.is_empty(), "The token was not created. See below."),
         user,
         name: Field::text("name", "Name")
             .longest(Some(150))

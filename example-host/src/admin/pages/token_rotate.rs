@@ -9,8 +9,7 @@ use crate::site::operations::tokens as operations;
 use super::token::{Facts, in_path, which, with_secret};
 use super::token_new::{end_field, entered_moment};
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Notice, View};
+use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// For how many hours the old secret may work.
@@ -45,27 +44,24 @@ pub(crate) async fn rotate(visit: Visit) -> Result<Outcome, Problem> {
     };
     let site = visit.site.shown();
     match operations::rotate(&site, which(&token), overlap, expires_on).await? {
-        Ok((secret, recorded)) => {
-            Ok(Outcome::Shown { recorded, view: with_secret(&visit, &token.name, secret).await? })
-        }
+        Ok(made) => with_secret(&visit, &token.name, made).await,
         Err(why) => Ok(Outcome::Again(render(&visit, Some(&why)).await?)),
     }
 }
 
 async fn render(visit: &Visit, fault: Option<&str>) -> Result<View, Problem> {
     let token = in_path(visit).await?;
-    let mut layout = visit.layout(format!("Rotate {} of {}", token.name, token.username));
-    if fault.is_some() {
-        layout = layout.with_notice(Notice::bad("The token was not rotated. See below."));
-    }
-    let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called.to_owned()));
+    let layout = visit
+        .layout(format!("Rotate {} of {}", token.name, token.username))
+        .warning_if(fault.is_some(), "The token was not rotated. See below.");
+    let overlaps = OVERLAPS.map(|(hours, called)| (hours.to_string(), called));
     let empty = match token.expires_on {
         Some(_) if token.is_expired() => Some("It has expired and needs another end."),
         Some(_) => Some("Empty: when it did before."),
         None => None,
     };
     let fields = [
-        Field::choice("overlap", "The old secret still works", overlaps.to_vec())
+        Field::choice("overlap", "The old secret still works", overlaps)
             .value(visit.form.get("overlap")),
         end_field(visit, empty).value(visit.form.get("expires")).fault(fault),
     ];

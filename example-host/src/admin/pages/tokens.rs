@@ -10,8 +10,7 @@ use crate::identity::tokens::{self, TokenEntry};
 
 use super::token::SOON;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Layout, Moment, View};
+use crate::admin::view::{Layout, Moment, View, show};
 use crate::admin::visit::Visit;
 
 /// How many tokens each list has at most.

@@ -1,6 +1,8 @@
 //! The list of users, and the page of a user: names, groups, password, blocking and deleting. The
 //! tokens and the permissions of a user are on other pages.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -15,8 +17,7 @@ use crate::site::operations::users::{self as operations, Groups, Who};
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Moment, Notice, Tabs, View, sentence};
+use crate::admin::view::{Field, Layout, Moment, Tabs, View, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
@@ -70,40 +71,19 @@ struct Entered {
     invited: bool,
 }
 
-/// The entered values of a user, checked.
-struct Checked {
-    profile: Profile,
-    /// The hash of the password, if one was entered.
-    hash: Option<String>,
-}
+/// The entered values of a user, checked, with the hash of the password if one was entered.
+type Checked = (Profile, Option<String>);
 
-/// The faults of the entered values, by field.
-#[derive(Default)]
-struct Faults {
-    username: Option<String>,
-    name: Option<String>,
-    email: Option<String>,
-    password: Option<String>,
-    groups: Option<String>,
-}
+/// What is wrong with the entered values, by field.
+type Faults = HashMap<&'static str, String>;
 
-impl Faults {
-    fn of(found: Vec<Fault>) -> Self {
-        let mut faults = Self::default();
-        for fault in found {
-            match fault {
-                Fault::Username(why) => faults.username = Some(why),
-                Fault::Name(why) => faults.name = Some(why),
-                Fault::Email(why) => faults.email = Some(why),
-            }
-        }
-        faults
-    }
-
-    fn is_empty(&self) -> bool {
-        let Self { username, name, email, password, groups } = self;
-        [username, name, email, password, groups].iter().all(|fault| fault.is_none())
-    }
+fn faults_of(found: Vec<Fault>) -> Faults {
+    let of_field = |fault| match fault {
+        Fault::Username(why) => ("username", why),
+        Fault::Name(why) => ("name", why),
+        Fault::Email(why) => ("email", why),
+    };
+    found.into_iter().map(of_field).collect()
 }
 
 pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
@@ -138,14 +118,14 @@ pub(crate) async fn list(visit: Visit) -> Result<View, Problem> {
 
 /// The form for a new user.
 pub(crate) async fn blank(visit: Visit) -> Result<View, Problem> {
-    new_user(&visit, &Entered::default(), Faults::default()).await
+    render(&visit, None, &Entered::default(), Faults::default()).await
 }
 
 pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     let entered = Entered::of(&visit);
-    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+    let (profile, hash) = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
-        Err(faults) => return Ok(Outcome::Again(new_user(&visit, &entered, faults).await?)),
+        Err(faults) => return again(&visit, None, &entered, faults).await,
     };
     let groups = Groups::Keys(&entered.groups);
     let added = if entered.invited {
@@ -155,12 +135,11 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     };
     let invited = if entered.invited { " and gets a mail with an invitation" } else { "" };
     match added {
-        Ok((id, recorded)) => Ok(Outcome::Done {
-            recorded,
-            to: href(&format!("/users/{id}")),
-            message: format!("User {} was added{invited}.", profile.username),
-        }),
-        Err(taken) => Ok(Outcome::Again(new_user(&visit, &entered, Faults::of(taken)).await?)),
+        Ok((id, recorded)) => {
+            let message = format!("User {} was added{invited}.", profile.username);
+            Ok(Outcome::done(recorded, &format!("/users/{id}"), message))
+        }
+        Err(taken) => again(&visit, None, &entered, faults_of(taken)).await,
     }
 }
 
@@ -173,27 +152,24 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         groups: user.groups.clone(),
         invited: false,
     };
-    one_user(&visit, user, &entered, Faults::default()).await
+    render(&visit, Some(user), &entered, Faults::default()).await
 }
 
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let id = visit.id()?;
     let entered = Entered::of(&visit);
     let user = directory::user(visit.site.state().database(), id).await?;
-    let Checked { profile, hash } = match entered.check(visit.form.given("password")).await? {
+    let (profile, hash) = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
-        Err(faults) => return Ok(Outcome::Again(one_user(&visit, user, &entered, faults).await?)),
+        Err(faults) => return again(&visit, Some(user), &entered, faults).await,
     };
     let (groups, hash) = (&entered.groups, hash.as_deref());
     match operations::change(&visit.site, id, &profile, groups, hash).await? {
-        Ok(recorded) => Ok(Outcome::Done {
-            recorded,
-            to: href(&format!("/users/{id}")),
-            message: format!("User {} was saved.", profile.username),
-        }),
-        Err(taken) => {
-            Ok(Outcome::Again(one_user(&visit, user, &entered, Faults::of(taken)).await?))
+        Ok(recorded) => {
+            let message = format!("User {} was saved.", profile.username);
+            Ok(Outcome::done(recorded, &format!("/users/{id}"), message))
         }
+        Err(taken) => again(&visit, Some(user), &entered, faults_of(taken)).await,
     }
 }
 
@@ -226,11 +202,7 @@ pub(crate) async fn confirm(visit: Visit) -> Result<View, Problem> {
 pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let user = asked_for(&visit).await?;
     let recorded = operations::remove(&visit.site, Who::Key(user.id), Force::No).await?;
-    Ok(Outcome::Done {
-        recorded,
-        to: href("/users"),
-        message: format!("User {} was deleted.", user.username),
-    })
+    Ok(Outcome::done(recorded, "/users", format!("User {} was deleted.", user.username)))
 }
 
 /// The tabs of a user's pages.
@@ -246,11 +218,8 @@ async fn asked_for(visit: &Visit) -> Result<UserDetails, Problem> {
 
 /// Back to the page of a user, with what has become of the user.
 fn done(recorded: Recorded, user: &UserDetails, effect: &str) -> Outcome {
-    Outcome::Done {
-        recorded,
-        to: href(&format!("/users/{}", user.id)),
-        message: format!("{} {effect}.", user.username),
-    }
+    let UserDetails { id, username, .. } = user;
+    Outcome::done(recorded, &format!("/users/{id}"), format!("{username} {effect}."))
 }
 
 impl Entered {
@@ -267,13 +236,12 @@ impl Entered {
     /// Checks the entered values and this password; returns all faults at once.
     async fn check(&self, password: Option<&str>) -> Result<Result<Checked, Faults>, Error> {
         let mut faults = Faults::default();
-        let profile = self.profile().map_err(|found| faults = Faults::of(found)).ok();
+        let profile = self.profile().map_err(|found| faults = faults_of(found)).ok();
         if self.groups.is_empty() {
-            faults.groups = Some("a user needs at least one group".to_owned());
+            faults.insert("groups", "a user needs at least one group".to_owned());
         }
         if self.invited && password.is_some() {
-            let why = "a user who is invited chooses the password";
-            faults.password = Some(why.to_owned());
+            faults.insert("password", "a user who is invited chooses the password".to_owned());
         }
         let password = password.filter(|_| !self.invited);
         let hash = match password.map(|password| passwords::hash(password.to_owned())) {
@@ -281,14 +249,14 @@ impl Entered {
             Some(hashing) => match hashing.await {
                 Ok(hash) => Some(hash),
                 Err(Error::Invalid(why)) => {
-                    faults.password = Some(why);
+                    faults.insert("password", why);
                     None
                 }
                 Err(error) => return Err(error),
             },
         };
         Ok(match profile {
-            Some(profile) if faults.is_empty() => Ok(Checked { profile, hash }),
+            Some(profile) if faults.is_empty() => Ok((profile, hash)),
             _ => Err(faults),
         })
     }
@@ -300,64 +268,62 @@ impl Entered {
     }
 }
 
-async fn new_user(visit: &Visit, entered: &Entered, faults: Faults) -> Result<View, Problem> {
-    let mut layout = visit.layout("New user");
-    if !faults.is_empty() {
-        layout = layout.with_notice(Notice::bad("The user was not added. See below."));
-    }
-    let hint = "At least 12 characters. Needed to sign in here but not to use the API.";
-    show(&UserPage {
-        layout,
-        tabs: None,
-        user: None,
-        groups: choices(visit, &entered.groups).await?,
-        groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
-        fields: fields(entered, &faults, hint),
-        own: false,
-        invites: visit.site.mailer().site_url().map(|_| entered.invited),
-    })
+/// The form again, with what is wrong with it.
+async fn again(
+    visit: &Visit,
+    user: Option<UserDetails>,
+    entered: &Entered,
+    faults: Faults,
+) -> Result<Outcome, Problem> {
+    Ok(Outcome::Again(render(visit, user, entered, faults).await?))
 }
 
-async fn one_user(
+/// The form of a user; without one, that for a new user.
+async fn render(
     visit: &Visit,
-    user: UserDetails,
+    user: Option<UserDetails>,
     entered: &Entered,
     faults: Faults,
 ) -> Result<View, Problem> {
-    let mut layout = visit.layout(user.username.clone());
-    if !faults.is_empty() {
-        layout = layout.with_notice(Notice::bad("The user was not saved. See below."));
-    }
-    let hint = if user.has_password {
-        "Leave it empty to keep the current password. A new one ends all sessions."
-    } else {
-        "This user has no password and cannot sign in here. At least 12 characters."
+    let (title, refused, hint) = match &user {
+        None => (
+            "New user",
+            "The user was not added. See below.",
+            "At least 12 characters. Needed to sign in here but not to use the API.",
+        ),
+        Some(user) if user.has_password => (
+            user.username.as_str(),
+            "The user was not saved. See below.",
+            "Leave it empty to keep the current password. A new one ends all sessions.",
+        ),
+        Some(user) => (
+            user.username.as_str(),
+            "The user was not saved. See below.",
+            "This user has no password and cannot sign in here. At least 12 characters.",
+        ),
     };
+    let fault = |field| faults.get(field).map(String::as_str);
     show(&UserPage {
-        layout,
-        tabs: Some(tabs(user.id, "User")),
+        layout: visit.layout(title).warning_if(!faults.is_empty(), refused),
+        tabs: user.as_ref().map(|user| tabs(user.id, "User")),
         groups: choices(visit, &entered.groups).await?,
-        groups_fault: sentence(faults.groups.as_deref().unwrap_or_default()),
-        fields: fields(entered, &faults, hint),
-        own: user.id == visit.session.user,
-        invites: None,
-        user: Some(user),
+        groups_fault: sentence(fault("groups").unwrap_or_default()),
+        fields: vec![
+            Field::text("username", "Username")
+                .hint("The name to sign in with; case is ignored.")
+                .value(&entered.username)
+                .fault(fault("username")),
+            Field::text("name", "Name").optional().value(&entered.name).fault(fault("name")),
+            Field::email("email", "E-mail").value(&entered.email).fault(fault("email")),
+            Field::password("password", "Password").optional().hint(hint).fault(fault("password")),
+        ],
+        own: user.as_ref().is_some_and(|user| user.id == visit.session.user),
+        invites: match user {
+            None => visit.site.mailer().site_url().map(|_| entered.invited),
+            Some(_) => None,
+        },
+        user,
     })
-}
-
-fn fields(entered: &Entered, faults: &Faults, password_hint: &'static str) -> Vec<Field> {
-    vec![
-        Field::text("username", "Username")
-            .hint("The name to sign in with; case is ignored.")
-            .value(&entered.username)
-            .fault(faults.username.as_deref()),
-        Field::text("name", "Name").optional().value(&entered.name).fault(faults.name.as_deref()),
-        Field::email("email", "E-mail").value(&entered.email).fault(faults.email.as_deref()),
-        Field::password("password", "Password")
-            .optional()
-            .hint(password_hint)
-            .fault(faults.password.as_deref()),
-    ]
 }
 
 /// All groups in the order of the tree, and whether each is selected.

@@ -13,8 +13,7 @@ use super::permissions::{ActionEntry, AssetLine, actions, assets, first};
 use super::users::tabs;
 use crate::admin::authority::access;
 use crate::admin::problem::Problem;
-use crate::admin::view::show;
-use crate::admin::view::{Field, Layout, Tabs, View, sentence};
+use crate::admin::view::{Field, Layout, Tabs, View, sentence, show};
 use crate::admin::visit::Visit;
 
 #[derive(Template)]

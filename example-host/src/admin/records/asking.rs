@@ -9,8 +9,10 @@ use tokio::time::timeout;
 
 use crate::admin::problem::{Problem, Trouble};
 use crate::admin::visit::{Visit, details};
+use crate::base::error::Error;
 
-use super::model::{Kind, Route};
+use super::listing::with_query;
+use super::model::{Kind, Route, Types};
 use super::record::{Listed, Record};
 use super::visible;
 
@@ -33,19 +35,26 @@ pub(crate) struct Refused {
     pub(crate) reasons: String,
 }
 
-/// Whether the user has the permission of a route.
-pub(crate) fn may(visit: &Visit, route: &Route) -> bool {
-    visible::may(&visit.site, visit.session.user, route)
+impl Visit {
+    /// Whether the user has the permission of a route.
+    pub(crate) fn may_use(&self, route: &Route) -> bool {
+        visible::may(&self.site, self.session.user, route)
+    }
+
+    /// Whether the user may read single records of a type.
+    pub(crate) fn may_show(&self, kind: &Kind) -> bool {
+        kind.show.as_ref().is_some_and(|show| self.may_use(show))
+    }
+
+    /// The types of an extension, if it is enabled.
+    pub(crate) fn types(&self, extension: &str) -> Result<Option<&Types>, Error> {
+        visible::types(&self.site, &self.catalogue, extension)
+    }
 }
 
 /// A key as a segment of a path.
 pub(crate) fn segment(key: &str) -> String {
     utf8_percent_encode(key, RESERVED).to_string()
-}
-
-/// Whether the user may read single records of a type.
-pub(crate) fn shows(visit: &Visit, kind: &Kind) -> bool {
-    kind.show.as_ref().is_some_and(|show| may(visit, show))
 }
 
 /// The path of a route for a record, which may belong to another one.
@@ -66,11 +75,7 @@ pub(crate) async fn get(
     id: &str,
     query: &Asked,
 ) -> Result<Result<Value, Refused>, Problem> {
-    let mut address = address(route, id, "");
-    if !query.is_empty() {
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-        address = format!("{address}?{query}");
-    }
+    let address = with_query(address(route, id, ""), query);
     let request = Request::builder().uri(address).header(header::ACCEPT, &route.accept);
     let request = request.body(Body::empty()).map_err(|_| Problem::NotFound)?;
     let time = visit.api.limits().request_timeout / PART;
@@ -79,7 +84,9 @@ pub(crate) async fn get(
     };
     let answer = answer?;
     if !answer.status().is_success() {
-        return Ok(Err(Refused { status: answer.status(), reasons: reasons(answer.body()) }));
+        let mut reasons = details(answer.body());
+        reasons.truncate(REASONS);
+        return Ok(Err(Refused { status: answer.status(), reasons: reasons.join(" ") }));
     }
     serde_json::from_slice(answer.body()).map(Ok).map_err(|error| {
         tracing::error!(route = route.id, %error, "an answer of the API is not JSON");
@@ -96,10 +103,7 @@ pub(crate) async fn show(
 ) -> Result<(Record, Value), Problem> {
     let route = kind.show.as_ref().ok_or(Problem::NotFound)?;
     let answer = get(visit, route, id, query).await??;
-    let record = match kind.key {
-        Some(_) => Record::read(kind, &answer),
-        None => Record::read(kind, &answer["data"]),
-    };
+    let record = Record::of_answer(kind, &answer);
     Ok((record.ok_or(Problem::Trouble(Trouble::Failing))?, answer))
 }
 
@@ -112,13 +116,6 @@ pub(crate) async fn list(
     query: &Asked,
 ) -> Result<Result<Listed, Refused>, Problem> {
     Ok(get(visit, route, id, query).await?.map(|answer| Listed::read(kind, &answer)))
-}
-
-/// The first reasons in an answer.
-fn reasons(body: &[u8]) -> String {
-    let mut reasons = details(body);
-    reasons.truncate(REASONS);
-    reasons.join(" ")
 }
 
 impl From<Refused> for Problem {

@@ -102,11 +102,16 @@ impl Faults {
 
     /// Takes the faults at a pointer and below it, as one text.
     pub(crate) fn take(&mut self, pointer: &str) -> String {
-        let (taken, left) = std::mem::take(&mut self.left)
-            .into_iter()
-            .partition(|(at, _): &(String, String)| is_within(at, pointer));
+        let (taken, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.left).into_iter().partition(|(at, _)| is_within(at, pointer));
         self.left = left;
-        joined(taken)
+        let mut texts: Vec<String> = Vec::new();
+        for (_, sentence) in taken {
+            if !texts.contains(&sentence) {
+                texts.push(sentence);
+            }
+        }
+        texts.join(" ")
     }
 
     /// The faults that no field has taken.
@@ -114,16 +119,6 @@ impl Faults {
         let sentences = self.left.into_iter().map(|(_, sentence)| sentence);
         sentences.filter(|sentence| !sentence.is_empty()).collect()
     }
-}
-
-fn joined(faults: Vec<(String, String)>) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for (_, sentence) in faults {
-        if !texts.contains(&sentence) {
-            texts.push(sentence);
-        }
-    }
-    texts.join(" ")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use crate::admin::view::Field;
+use crate::admin::view::{Field, YES_OR_NO};
 
 use super::entered::{Entered, below, is_composed};
 use super::faults::Faults;
@@ -98,14 +98,12 @@ impl Filling<'_> {
 
     fn part(&mut self, attribute: &Attribute) -> Part {
         let pointer = below("", &attribute.name);
+        let is_json = self.entered.get(&pointer).is_some();
         let (members, is_list) = match &attribute.shape {
-            Shape::Object(members) => (members, false),
-            Shape::Parts(members) => (members, true),
+            Shape::Object(members) if !is_json => (members, false),
+            Shape::Parts(members) if !is_json => (members, true),
             _ => return Part::Field(Box::new(self.field(attribute, &pointer, false))),
         };
-        if self.entered.get(&pointer).is_some() {
-            return Part::Field(Box::new(self.field(attribute, &pointer, false)));
-        }
         let numbers = if is_list {
             let least = usize::from(self.is_new);
             let more = usize::from(self.grown == pointer);
@@ -150,12 +148,14 @@ impl Filling<'_> {
             let choices = with_entered(attribute, self.is_new, choices, text);
             Field::choice(name.clone(), label.clone(), choices)
         };
-        if let Some(candidates) = self.references.candidates(pointer) {
+        if let Some(candidates) = self.references.candidates.get(pointer) {
             let none = (text.to_owned(), "None of these".to_owned());
-            let choices = candidates.iter().cloned().chain([none]).collect();
+            let choices = candidates.iter().cloned().chain([none]);
             return Field::choice(name, label, choices).value(text);
         }
-        if let Some(known) = attribute.reference.as_deref().and_then(|of| self.references.of(of)) {
+        if let Some(known) =
+            attribute.reference.as_ref().and_then(|of| self.references.kinds.get(of))
+        {
             return match known {
                 Known::All(all) => words(all.clone()).value(text),
                 Known::Some(names) => {
@@ -167,8 +167,7 @@ impl Filling<'_> {
         }
         let field = match &attribute.shape {
             Shape::Flag => {
-                let choices = [("1", "Yes"), ("0", "No")];
-                words(choices.map(|(value, title)| (value.to_owned(), title.to_owned())).to_vec())
+                words(YES_OR_NO.map(|(value, title)| (value.to_owned(), title.to_owned())).into())
             }
             Shape::Choice(all) => words(all.iter().map(|of| (of.clone(), of.clone())).collect()),
             Shape::Whole if is_whole(text) => {

@@ -85,6 +85,11 @@ pub(crate) fn without(
     state.iter().filter(|(name, _)| !is_left_out(name)).cloned().collect()
 }
 
+/// An address with a query, unless that is empty.
+pub(crate) fn with_query(address: String, state: &[(String, String)]) -> String {
+    if state.is_empty() { address } else { format!("{address}?{}", written(state)) }
+}
+
 /// A query of an address.
 pub(crate) fn written(state: &[(String, String)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(state).finish()

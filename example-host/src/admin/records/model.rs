@@ -189,6 +189,14 @@ impl Types {
     }
 }
 
+impl Query {
+    /// Whether a parameter leads to a page of the list. The pages of some orders have cursors.
+    pub(crate) fn is_place(&self, name: &str) -> bool {
+        let is_cursor = name.starts_with("page[") && self.limit.as_deref() != Some(name);
+        is_cursor || self.offset.as_deref() == Some(name)
+    }
+}
+
 impl Route {
     /// The members of its body.
     pub(crate) fn members(&self) -> &[Attribute] {
@@ -200,10 +208,5 @@ impl Kind {
     /// The attribute with this name.
     pub(crate) fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
-    }
-
-    /// The action with this name.
-    pub(crate) fn action(&self, name: &str) -> Option<&Action> {
-        self.actions.iter().find(|action| action.name == name)
     }
 }

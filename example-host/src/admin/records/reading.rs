@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use host_interface::Method;
 use serde_json::Value;
 
+use crate::admin::openapi::{members, texts};
 use crate::admin::tables::Tables;
 
 use super::defaults::{columns, label, singular};
@@ -24,20 +25,16 @@ const NAMED: usize = 20;
 
 /// The types of records of an extension's document. `accept` is the media type of its answers.
 pub(crate) fn read(extension: &str, accept: &str, document: &Value) -> Types {
-    let reader = Reader { routes: Routes::of(document, accept) };
-    let mut kinds = reader.kinds();
-    let exported = reader.exported();
+    let routes = Routes::of(document, accept);
+    let mut kinds = routes.kinds();
+    let exported = routes.exported();
     for kind in &mut kinds {
         kind.exported = kind.list.as_ref().is_some_and(|list| exported.contains(&list.id));
     }
-    let incomplete = reader.routes.schemas.is_incomplete() || kinds.len() == KINDS;
-    let groups = document["x-groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let incomplete = routes.schemas.is_incomplete() || kinds.len() == KINDS;
+    let groups = members(&document["x-groups"]).filter_map(Value::as_str);
     let groups = groups.take(NAMED).map(bounded).collect();
     Types { extension: extension.to_owned(), kinds, groups, incomplete }
-}
-
-struct Reader<'d> {
-    routes: Routes<'d>,
 }
 
 /// A type, and where the document has it.
@@ -62,14 +59,13 @@ impl Place {
     }
 }
 
-impl<'d> Reader<'d> {
+impl<'d> Routes<'d> {
     fn kinds(&self) -> Vec<Kind> {
         let mut sources: Vec<Source<'_, 'd>> = Vec::new();
         for list in self.lists(0) {
             let Some((answer, kind)) = list.answer.zip(list.kind()) else { continue };
             let same = || self.lists(0).filter(|other| other.kind() == Some(kind));
-            let has_records =
-                |of: &&Found<'_>| self.routes.at(&below(&of.form), Method::Get).is_some();
+            let has_records = |of: &&Found<'_>| self.at(&below(&of.form), Method::Get).is_some();
             let name = match same().find(has_records) {
                 // A further list of records that have one.
                 Some(main) if main.path != list.path => continue,
@@ -79,7 +75,7 @@ impl<'d> Reader<'d> {
             sources.push(Source { name, list: Some(list), record: answer.record });
         }
         // Types that are only listed below others, or only shown.
-        let others = self.routes.all.iter().filter(|of| of.method == Method::Get && of.holes == 1);
+        let others = self.all.iter().filter(|of| of.method == Method::Get && of.holes == 1);
         for other in others {
             let Some((answer, kind)) = other.answer.zip(other.kind()) else { continue };
             let is_record = answer.many || answer.kind.is_some();
@@ -96,15 +92,15 @@ impl<'d> Reader<'d> {
 
     /// The lists with so many parameters in their paths.
     fn lists(&self, holes: usize) -> impl Iterator<Item = &Found<'d>> {
-        self.routes.all.iter().filter(move |route| route.is_list() && route.holes == holes)
+        self.all.iter().filter(move |route| route.is_list() && route.holes == holes)
     }
 
     /// Where the records of a type are.
     fn place(&self, source: &Source<'_, 'd>) -> Place {
         let in_list = source.list.map(|list| below(&list.form));
-        let shown = in_list.clone().filter(|form| self.routes.at(form, Method::Get).is_some());
+        let shown = in_list.clone().filter(|form| self.at(form, Method::Get).is_some());
         let elsewhere = || {
-            let mut shown = self.routes.all.iter().filter(|of| of.is_one() && of.holes == 1);
+            let mut shown = self.all.iter().filter(|of| of.is_one() && of.holes == 1);
             let is_own = |of: &&Found<'_>| {
                 of.answer.and_then(|answer| answer.kind) == Some(source.name.as_str())
             };
@@ -115,10 +111,9 @@ impl<'d> Reader<'d> {
 
     fn kind(&self, source: &Source<'_, 'd>, place: &Place, places: &[Place]) -> Kind {
         let Source { name, list, record } = source;
-        let at =
-            |form: &str, method| self.routes.at(form, method).map(|found| self.routes.route(found));
+        let at = |form: &str, method| self.at(form, method).map(|found| self.route(found));
         let of_record = |method| at(place.form.as_deref()?, method);
-        let shown = place.form.as_deref().and_then(|form| self.routes.at(form, Method::Get));
+        let shown = place.form.as_deref().and_then(|form| self.at(form, Method::Get));
         let takes_object = |route: &Route| route.body.is_some();
         let (key, attributes) = self.attributes(record, shown);
         let tag = list.or(shown).and_then(Found::tag);
@@ -136,17 +131,17 @@ impl<'d> Reader<'d> {
             columns: named(&record["x-columns"], &attributes)
                 .unwrap_or_else(|| columns(&attributes)),
             key,
-            list: list.map(|list| self.routes.route(list)),
-            show: shown.filter(|shown| shown.is_one()).map(|shown| self.routes.route(shown)),
+            list: list.map(|list| self.route(list)),
+            show: shown.filter(|shown| shown.is_one()).map(|shown| self.route(shown)),
             create: create.map(|route| completed(route, &attributes)),
             update: update.map(|route| completed(route, &attributes)),
             delete: of_record(Method::Delete),
             actions: self.actions(place, places, tag),
             nested: self.nested(place, places),
             relations: self.relations(record, list.or(shown)),
-            filters: list.map(|list| self.routes.filters(list)).unwrap_or_default(),
-            sorts: list.map(|list| self.routes.sorts(list)).unwrap_or_default(),
-            query: list.or(shown).map(|read| self.routes.query(read)).unwrap_or_default(),
+            filters: list.map(|list| self.filters(list)).unwrap_or_default(),
+            sorts: list.map(|list| self.sorts(list)).unwrap_or_default(),
+            query: list.or(shown).map(|read| self.query(read)).unwrap_or_default(),
             exported: false,
             attributes,
         }
@@ -158,7 +153,7 @@ impl<'d> Reader<'d> {
         record: &'d Value,
         shown: Option<&Found<'d>>,
     ) -> (Option<String>, Vec<Attribute>) {
-        let schemas = &self.routes.schemas;
+        let schemas = &self.schemas;
         let own = schemas.property(record, "attributes").filter(|of| schemas.has_properties(of));
         if let Some(own) = own {
             return (None, schemas.attributes(own));
@@ -174,8 +169,7 @@ impl<'d> Reader<'d> {
 
     /// What several records are called. Types that share a tag are distinguished by what their routes do.
     fn title(&self, source: &Source<'_, 'd>) -> String {
-        let mut tags = self.routes.document["tags"].as_array().into_iter().flatten();
-        let tag = tags.find(|tag| tag["name"] == source.name.as_str());
+        let tag = members(&self.document["tags"]).find(|tag| tag["name"] == source.name.as_str());
         let tag = tag.and_then(|tag| tag["x-displayName"].as_str());
         let shares = source.list.filter(|list| list.tag().is_some_and(|tag| tag != source.name));
         let summary = shares.and_then(|list| list.operation["summary"].as_str());
@@ -185,7 +179,7 @@ impl<'d> Reader<'d> {
 
     /// The lists below a record, and the single records there.
     fn nested(&self, place: &Place, places: &[Place]) -> Vec<Nested> {
-        let gets = self.routes.all.iter().filter(|route| route.method == Method::Get);
+        let gets = self.all.iter().filter(|route| route.method == Method::Get);
         let found = gets.filter_map(|route| {
             let end = place.end_of(route)?;
             let kind = places.iter().find(|of| route.kind() == Some(&of.name))?;
@@ -194,8 +188,8 @@ impl<'d> Reader<'d> {
                 name: end.replace('/', "-"),
                 title: in_words(last(end), false),
                 single: !route.is_list(),
-                query: self.routes.query(route),
-                route: self.routes.route(route),
+                query: self.query(route),
+                route: self.route(route),
             })
         });
         found.take(BELOW).collect()
@@ -204,7 +198,7 @@ impl<'d> Reader<'d> {
     /// The other requests that can be sent for a record: those below its own path, and those below its path in a
     /// list of another record.
     fn actions(&self, place: &Place, places: &[Place], tag: Option<&str>) -> Vec<Action> {
-        let posts = || self.routes.all.iter().filter(|route| route.method == Method::Post);
+        let posts = || self.all.iter().filter(|route| route.method == Method::Post);
         let own = posts().filter_map(|route| Some((route, place.end_of(route)?, None)));
         // A record whose path is below that of another, whose key it has.
         let above = place.form.as_deref().and_then(|form| form.rsplit_once('/'));
@@ -223,9 +217,9 @@ impl<'d> Reader<'d> {
         });
         let all = own.chain(beside).chain(within.flatten());
         let read = all.map(|(found, end, parent)| {
-            let route = self.routes.route(found);
+            let route = self.route(found);
             // What adds to a list has the path of the list.
-            let adds = self.routes.at(&found.form, Method::Get).is_some_and(Found::is_list);
+            let adds = self.at(&found.form, Method::Get).is_some_and(Found::is_list);
             let title = if adds && !route.summary.is_empty() {
                 // Such as "Add one shipment": a form is for one anyway.
                 route.summary.replacen(" one ", " ", 1)
@@ -238,8 +232,8 @@ impl<'d> Reader<'d> {
     }
 
     fn relations(&self, record: &'d Value, read: Option<&Found<'d>>) -> Vec<Relation> {
-        let schemas = &self.routes.schemas;
-        let parameters = read.map(|route| self.routes.parameters(route, "query"));
+        let schemas = &self.schemas;
+        let parameters = read.map(|route| self.parameters(route, "query"));
         let mut parameters = parameters.into_iter().flatten();
         let include = parameters.find(|(name, _)| *name == "include");
         let include = include.map(|(_, include)| schemas.resolved(&include["schema"]));
@@ -262,7 +256,7 @@ impl<'d> Reader<'d> {
 
     /// The names of the lists whose records are exported.
     fn exported(&self) -> HashSet<String> {
-        let all = self.routes.all.iter();
+        let all = self.all.iter();
         let declared = all.filter_map(|route| Tables::read(&route.operation["x-export"]));
         declared.flat_map(|tables| tables.types).map(|of| of.list).take(ROUTES).collect()
     }
@@ -296,11 +290,19 @@ fn is_plain(name: &str) -> bool {
 
 /// The attributes that a member names: one, or an array of them.
 fn named(member: &Value, attributes: &[Attribute]) -> Option<Vec<String>> {
-    let one = member.as_str().into_iter();
-    let all = one.chain(member.as_array().into_iter().flatten().filter_map(Value::as_str));
-    let known = all.filter(|name| attributes.iter().any(|of| of.name == *name));
+    let known = texts(member).filter(|name| attributes.iter().any(|of| of.name == *name));
     let known: Vec<String> = known.take(NAMED).map(str::to_owned).collect();
     (!known.is_empty()).then_some(known)
+}
+
+/// The type of a list with these parameters, whose answer has this schema.
+#[cfg(test)]
+pub(super) fn kind_of_list(parameters: &[&str], answer: Value) -> Kind {
+    use serde_json::json;
+    let parameters = parameters.iter().map(|name| json!({"name": name, "in": "query"}));
+    let schema = json!({"content": {"application/json": {"schema": answer}}});
+    let list = json!({"parameters": parameters.collect::<Value>(), "responses": {"200": schema}});
+    read("x", "", &json!({"paths": {"/things": {"get": list}}})).kinds.remove(0)
 }
 
 #[cfg(test)]

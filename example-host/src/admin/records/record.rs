@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::admin::openapi::plain;
+use crate::admin::openapi::{members, plain};
 
 use super::model::{Kind, Relation};
 
@@ -72,8 +72,7 @@ impl Listed {
 
 /// The related records in an answer.
 pub(crate) fn included(answer: &Value) -> Vec<Record> {
-    let included = answer["included"].as_array().into_iter().flatten();
-    included.filter_map(Record::of_document).collect()
+    members(&answer["included"]).filter_map(Record::of_document).collect()
 }
 
 impl Record {
@@ -90,6 +89,11 @@ impl Record {
         })
     }
 
+    /// Reads the record of an answer with one record.
+    pub(crate) fn of_answer(kind: &Kind, answer: &Value) -> Option<Self> {
+        Self::read(kind, if kind.key.is_some() { answer } else { &answer["data"] })
+    }
+
     /// Reads a record of JSON:API.
     fn of_document(record: &Value) -> Option<Self> {
         let object = |member: &str| record[member].as_object().cloned().unwrap_or_default();
@@ -97,7 +101,7 @@ impl Record {
         let relations = relations.filter_map(|(name, related)| {
             let data = related.get("data")?;
             let one = std::iter::once(data).filter(|data| data.is_object());
-            let all = one.chain(data.as_array().into_iter().flatten()).filter_map(Identity::read);
+            let all = one.chain(members(data)).filter_map(Identity::read);
             Some((name.clone(), all.collect()))
         });
         let Identity { kind, id } = Identity::read(record)?;
@@ -166,19 +170,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::records::reading;
-
-    fn kind(answer: Value) -> Kind {
-        let schema = json!({"content": {"application/json": {"schema": answer}}});
-        let document = json!({"paths": {"/things": {"get": {"responses": {"200": schema}}}}});
-        reading::read("x", "", &document).kinds.remove(0)
-    }
+    use crate::admin::records::reading::kind_of_list;
 
     #[test]
     fn documents_are_read_with_what_they_include() {
         let attributes = json!({"properties": {"name": {"type": "string"}, "writer_id": {"type": "integer", "x-reference": "writers"}}});
         let item = json!({"x-label": ["name", "of"], "properties": {"attributes": attributes}});
-        let kind = kind(json!({"properties": {"data": {"type": "array", "items": item}}}));
+        let kind =
+            kind_of_list(&[], json!({"properties": {"data": {"type": "array", "items": item}}}));
         let listed = Listed::read(
             &kind,
             &json!({
@@ -212,7 +211,7 @@ mod tests {
     #[test]
     fn plain_objects_are_read_with_their_key() {
         let item = json!({"properties": {"id": {"type": "integer"}, "name": {"type": "string"}}});
-        let kind = kind(json!({"type": "array", "items": item}));
+        let kind = kind_of_list(&[], json!({"type": "array", "items": item}));
         let records = json!([{"id": 7, "name": "Lamp"}, {"name": "without a key"}, null]);
         for answer in [records.clone(), json!({"items": records, "total": 9})] {
             let listed = Listed::read(&kind, &answer);

@@ -8,13 +8,12 @@ use futures_util::future::join_all;
 use crate::admin::problem::Problem;
 use crate::admin::visit::Visit;
 
-use super::asking;
 use super::entered::Entered;
 use super::faults::Faults;
 use super::listing::{self, Wanted};
 use super::model::{Attribute, Kind, Query, Route, Shape, Types};
 use super::record::Listed;
-use super::showing;
+use super::{asking, showing};
 
 /// The maximum number of records that are offered as choices.
 const FEW: usize = 50;
@@ -28,8 +27,9 @@ const ASKED: usize = 40;
 /// What is known of the records that the fields of a form refer to.
 #[derive(Default)]
 pub(crate) struct References {
-    kinds: HashMap<String, Known>,
-    candidates: Candidates,
+    /// What is known of the records of each type that the user may list.
+    pub(crate) kinds: HashMap<String, Known>,
+    pub(crate) candidates: Candidates,
 }
 
 /// Records with their keys and their names.
@@ -64,19 +64,9 @@ pub(crate) struct Below<'a> {
 }
 
 impl References {
-    /// What is known of the records of a type; `None` if the user may not list them.
-    pub(crate) fn of(&self, kind: &str) -> Option<&Known> {
-        self.kinds.get(kind)
-    }
-
-    /// What was found for what was entered in a field, if that is more than one record.
-    pub(crate) fn candidates(&self, pointer: &str) -> Option<&[(String, String)]> {
-        self.candidates.get(pointer).map(Vec::as_slice)
-    }
-
     /// The name of a record.
     pub(crate) fn name<'a>(&'a self, attribute: &Attribute, key: &str) -> Option<&'a str> {
-        match self.of(attribute.reference.as_deref()?)? {
+        match self.kinds.get(attribute.reference.as_deref()?)? {
             Known::All(all) => {
                 all.iter().find(|(of, _)| of == key).map(|(_, called)| called.as_str())
             }
@@ -232,7 +222,7 @@ async fn names(
     rows: usize,
     sought: &asking::Asked,
 ) -> Result<Option<Listed>, Problem> {
-    if !asking::may(visit, route) {
+    if !visit.may_use(route) {
         return Ok(None);
     }
     let rows = rows.to_string();

@@ -3,7 +3,7 @@
 use host_interface::Method;
 use serde_json::Value;
 
-use crate::admin::openapi::method_of;
+use crate::admin::openapi::{members, method_of, name_of};
 use crate::admin::permission::Permission;
 
 use super::model::Route;
@@ -55,11 +55,9 @@ impl<'d> Found<'d> {
 
     /// The name of the type of the records that it answers: that of their schema, or else the last word of the path.
     pub(super) fn kind(&self) -> Option<&'d str> {
-        Some(self.answer?.kind.unwrap_or(self.last_word()))
-    }
-
-    fn last_word(&self) -> &'d str {
-        self.path.split('/').rfind(|word| !word.is_empty() && !is_hole(word)).unwrap_or_default()
+        let is_word = |of: &&str| !of.is_empty() && !is_hole(of);
+        let last_word = || self.path.split('/').rfind(is_word).unwrap_or_default();
+        Some(self.answer?.kind.unwrap_or_else(last_word))
     }
 
     pub(super) fn tag(&self) -> Option<&'d str> {
@@ -87,15 +85,11 @@ impl<'d> Routes<'d> {
             let mut names = self.parameters(of, "header").into_iter().map(|(name, _)| name);
             names.any(|of| of.eq_ignore_ascii_case(name))
         };
-        let cascade = operation["x-cascade"].as_array().into_iter().flatten();
+        let cascade = members(&operation["x-cascade"]);
         let mut permissions = Permission::read_all(&operation["x-permissions"]);
         permissions.extend(Permission::read(&operation["x-permission"]));
         Route {
-            id: operation["operationId"].as_str().map_or_else(
-                // As in the catalogue, so that both have the same name.
-                || format!("{method}{}", of.path.replace('/', ".")),
-                str::to_owned,
-            ),
+            id: name_of(operation, method, of.path),
             method,
             path: format!("{}{}", self.root(), keyed(of.path)),
             permissions,
@@ -219,8 +213,7 @@ fn is_hole(word: &str) -> bool {
 
 /// A path whose last parameter is the key of the record, and the one before it that of the record above.
 fn keyed(path: &str) -> String {
-    let holes = path.split('/').filter(|word| is_hole(word)).count();
-    let mut left = holes;
+    let mut left = path.split('/').filter(|word| is_hole(word)).count();
     let words = path.split('/').map(|word| {
         if !is_hole(word) {
             return word;

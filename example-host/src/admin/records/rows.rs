@@ -16,7 +16,6 @@ use super::asking::{self, Asked};
 use super::listing::{self, Wanted, value};
 use super::model::{Attribute, Kind, Query, Route, Shape};
 use super::record::{Listed, Record};
-use super::visible;
 
 /// The number of rows that are asked for at the same time, where the document names no maximum. A list that allows
 /// fewer gives fewer, and the next page begins after these.
@@ -62,8 +61,7 @@ pub(crate) struct Rows {
 impl Place {
     /// The list, if the user may view it.
     pub(crate) fn source<'v>(&self, visit: &'v Visit) -> Result<Source<'v>, Problem> {
-        let types = visible::types(&visit.site, &visit.catalogue, &self.extension)?;
-        let types = types.ok_or(Problem::NotFound)?;
+        let types = visit.types(&self.extension)?.ok_or(Problem::NotFound)?;
         let kind = types.kind(&self.kind).ok_or(Problem::NotFound)?;
         let source = match &self.below {
             // Its extension decides who may export what it exports itself, and in which form.
@@ -72,7 +70,7 @@ impl Place {
                 list.map(|route| Source { kind, route, query: &kind.query })
             }
             Some((_, name)) => {
-                let of = kind.nested.iter().filter(|_| asking::shows(visit, kind));
+                let of = kind.nested.iter().filter(|_| visit.may_show(kind));
                 let of = of.filter(|nested| !nested.single).find(|nested| nested.name == *name);
                 of.and_then(|nested| {
                     let kind = types.kind(&nested.kind)?;
@@ -80,7 +78,7 @@ impl Place {
                 })
             }
         };
-        source.filter(|source| asking::may(visit, source.route)).ok_or(Problem::NotFound)
+        source.filter(|source| visit.may_use(source.route)).ok_or(Problem::NotFound)
     }
 }
 
@@ -89,10 +87,7 @@ impl Rows {
     pub(crate) fn of(visit: &Visit, place: Place, state: &Asked) -> Result<Self, Problem> {
         let Source { kind, query, .. } = place.source(visit)?;
         // The page in the state is no part of what is asked.
-        let paging = [&query.offset, &query.limit];
-        let is_page = |name: &str| {
-            name.starts_with("page[") || paging.into_iter().flatten().any(|of| of == name)
-        };
+        let is_page = |name: &str| query.is_place(name) || query.limit.as_deref() == Some(name);
         let state: Vec<_> = state.iter().filter(|(name, _)| !is_page(name)).cloned().collect();
         // A list need not have all attributes of its records unless it is asked for them.
         let attributes = kind.attributes.iter().map(|of| of.name.as_str()).collect();
@@ -198,11 +193,8 @@ fn following(
 fn followed(query: &Query, asked: &Asked, link: &str) -> Vec<(String, String)> {
     let of_link: Vec<(String, String)> =
         form_urlencoded::parse(link.as_bytes()).into_owned().collect();
-    let is_place = |name: &str| {
-        let is_limit = query.limit.as_deref() == Some(name);
-        (name.starts_with("page[") && !is_limit) || query.offset.as_deref() == Some(name)
-    };
-    let is_left_out = |name: &str| !is_place(name) && of_link.iter().all(|(of, _)| of != name);
+    let is_left_out =
+        |name: &str| !query.is_place(name) && of_link.iter().all(|(of, _)| of != name);
     let kept = asked.iter().filter(|(name, _)| is_left_out(name)).cloned();
     kept.chain(of_link.iter().cloned()).collect()
 }
@@ -219,10 +211,8 @@ fn text(kind: &Kind, records: &[Record], with_names: bool) -> Result<Vec<u8>, io
     for record in records {
         let key = key.map(|_| harmless(record.id.clone()));
         let cells = kind.attributes.iter().map(|attribute| {
-            record
-                .attributes
-                .get(&attribute.name)
-                .map_or_else(String::new, |of| cell(attribute, of))
+            let value = record.attributes.get(&attribute.name);
+            value.map_or_else(String::new, |of| cell(attribute, of))
         });
         writer.write_record(key.into_iter().chain(cells))?;
     }
@@ -243,15 +233,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::records::reading;
+    use crate::admin::records::reading::kind_of_list;
 
-    fn kind(answer: Value) -> Kind {
-        let schema = json!({"content": {"application/json": {"schema": answer}}});
-        let parameters = ["q", "offset", "limit"].map(|name| json!({"name": name, "in": "query"}));
-        let list = json!({"parameters": parameters, "responses": {"200": schema}});
-        let document = json!({"paths": {"/things": {"get": list}}});
-        reading::read("x", "", &document).kinds.remove(0)
-    }
+    const PARAMETERS: [&str; 3] = ["q", "offset", "limit"];
 
     fn things() -> Kind {
         let attributes = json!({"properties": {
@@ -261,7 +245,7 @@ mod tests {
             "count": {"type": "integer"},
         }});
         let item = json!({"properties": {"attributes": attributes}});
-        kind(json!({"properties": {"data": {"type": "array", "items": item}}}))
+        kind_of_list(&PARAMETERS, json!({"properties": {"data": {"type": "array", "items": item}}}))
     }
 
     fn pairs(query: &str) -> Vec<(String, String)> {
@@ -291,7 +275,7 @@ mod tests {
     #[test]
     fn a_plain_object_has_its_key_among_its_attributes() {
         let item = json!({"properties": {"name": {"type": "string"}, "id": {"type": "integer"}}});
-        let kind = kind(json!({"type": "array", "items": item}));
+        let kind = kind_of_list(&PARAMETERS, json!({"type": "array", "items": item}));
         let listed = Listed::read(&kind, &json!([{"id": 7, "name": "Lamp"}]));
         let text = text(&kind, &listed.records, true).unwrap_or_default();
         assert_eq!(String::from_utf8(text).as_deref(), Ok("name,id\r\nLamp,7\r\n"));

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::admin::openapi::plain;
+use crate::admin::openapi::{plain, texts};
 use crate::base::text::capitalised;
 
 use super::model::{Attribute, Shape};
@@ -281,8 +281,7 @@ pub(crate) fn in_words(name: &str, is_reference: bool) -> String {
 }
 
 fn types(schema: &Value) -> impl Iterator<Item = &str> {
-    let of = &schema["type"];
-    of.as_str().into_iter().chain(of.as_array().into_iter().flatten().filter_map(Value::as_str))
+    texts(&schema["type"])
 }
 
 /// Whether these are 0 and 1.

@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, PrimitiveDateTime, UtcOffset};
 
-use crate::admin::openapi::{self, indented};
+use crate::admin::openapi::{self, indented, members};
 
 use super::model::{Attribute, Kind, Shape};
 use super::record::{Identity, Record};
@@ -68,10 +68,15 @@ impl Shown {
 
 /// A value of an attribute; `longest` is the maximum number of characters of a text.
 pub(crate) fn shown(attribute: &Attribute, value: &Value, names: &Names, longest: usize) -> Shown {
-    if let Some(kind) = &attribute.reference {
-        return reference(kind, value, names, longest);
+    let Some(kind) = &attribute.reference else {
+        return of_shape(&attribute.shape, value, longest);
+    };
+    let id = openapi::plain(value);
+    // No record has the key 0 in stores that use it for none.
+    if id.is_empty() || id == "0" {
+        return Shown::default();
     }
-    of_shape(&attribute.shape, value, longest)
+    related(&Identity { kind: kind.clone(), id }, names, longest)
 }
 
 /// An attribute of a record. A related record that is not an attribute has the name of its relationship.
@@ -81,10 +86,8 @@ pub(crate) fn of_record(
     names: &Names,
     longest: usize,
 ) -> Shown {
-    match record.attributes.get(&attribute.name) {
-        Some(value) => shown(attribute, value, names, longest),
-        None => Shown::default(),
-    }
+    let value = record.attributes.get(&attribute.name);
+    value.map_or_else(Shown::default, |value| shown(attribute, value, names, longest))
 }
 
 /// A value of which no more is known.
@@ -110,16 +113,6 @@ pub(crate) fn label(record: &Record, kind: &Kind) -> String {
 
 /// The maximum number of characters of a part of a name.
 const LABEL: usize = 120;
-
-fn reference(kind: &str, value: &Value, names: &Names, longest: usize) -> Shown {
-    let id = openapi::plain(value);
-    // No record has the key 0 in stores that use it for none.
-    if id.is_empty() || id == "0" {
-        return Shown::default();
-    }
-    let names_one = Identity { kind: kind.to_owned(), id };
-    related(&names_one, names, longest)
-}
 
 /// A related record: its name, or else its key.
 pub(crate) fn related(record: &Identity, names: &Names, longest: usize) -> Shown {
@@ -188,7 +181,7 @@ fn picture(plain: &str, longest: usize) -> Shown {
 
 fn list(of: &Shape, value: &Value, longest: usize) -> Shown {
     let mut written = String::new();
-    for item in value.as_array().into_iter().flatten() {
+    for item in members(value) {
         if written.len() > longest {
             break;
         }
@@ -242,16 +235,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::records::reading;
+    use crate::admin::records::reading::kind_of_list;
 
     #[test]
     fn a_record_is_called_by_the_parts_of_its_name_or_by_its_key() {
         let properties = json!({"id": {"type": "integer"}, "name": {"type": "string"}, "size": {"type": "integer"}});
         let item = json!({"x-label": ["name", "of", "size"], "properties": properties});
-        let schema =
-            json!({"content": {"application/json": {"schema": {"type": "array", "items": item}}}});
-        let document = json!({"paths": {"/things": {"get": {"responses": {"200": schema}}}}});
-        let kind = reading::read("x", "", &document).kinds.remove(0);
+        let kind = kind_of_list(&[], json!({"type": "array", "items": item}));
         let records = json!([{"id": 7, "name": "Lamp", "size": 1200}, {"id": 8, "name": " "}]);
         let listed = crate::admin::records::record::Listed::read(&kind, &records);
         let labels: Vec<String> = listed.records.iter().map(|of| label(of, &kind)).collect();

@@ -15,11 +15,6 @@ trait Weight {
     fn weight(&self) -> usize;
 }
 
-/// The memory behind several values of one type.
-fn all<'v, T: Weight + 'v>(of: impl IntoIterator<Item = &'v T>) -> usize {
-    of.into_iter().map(Weight::weight).sum()
-}
-
 impl Weight for String {
     fn weight(&self) -> usize {
         self.capacity()
@@ -28,7 +23,7 @@ impl Weight for String {
 
 impl<T: Weight> Weight for Vec<T> {
     fn weight(&self) -> usize {
-        self.capacity() * size_of::<T>() + all(self)
+        self.capacity() * size_of::<T>() + self.iter().map(Weight::weight).sum::<usize>()
     }
 }
 
@@ -44,81 +39,37 @@ impl<T: Weight> Weight for Box<T> {
     }
 }
 
-impl Weight for Types {
-    fn weight(&self) -> usize {
-        let Self { extension, kinds, groups, incomplete: _ } = self;
-        extension.weight() + kinds.weight() + groups.weight()
-    }
+/// The memory behind a value is that behind its members, of which those after the semicolon have none.
+macro_rules! weights {
+    ($($of:ident { $($heavy:ident),+ $(; $($light:ident),+)? })+) => {$(
+        impl Weight for $of {
+            fn weight(&self) -> usize {
+                let Self { $($heavy,)+ $($($light: _,)+)? } = self;
+                0 $(+ $heavy.weight())+
+            }
+        }
+    )+};
 }
 
-impl Weight for Kind {
-    fn weight(&self) -> usize {
-        let Self { name, title, singular, group, label, columns, key, attributes, .. } = self;
-        let Self { list, show, create, update, delete, actions, nested, .. } = self;
-        let Self { relations, filters, sorts, query, .. } = self;
-        let texts = all([name, title, singular]);
-        let lists = all([label, columns, sorts]);
-        let routes = all([list, show, create, update, delete]);
-        let below = actions.weight() + nested.weight() + relations.weight() + filters.weight();
-        let others = group.weight() + key.weight() + query.weight() + attributes.weight();
-        texts + lists + routes + below + others
+weights! {
+    Types { extension, kinds, groups; incomplete }
+    Kind {
+        name, title, singular, group, label, columns, key, attributes, list, show, create, update,
+        delete, actions, nested, relations, filters, sorts, query; exported
     }
-}
-
-impl Weight for Route {
-    fn weight(&self) -> usize {
-        let Self { id, path, permissions, summary, body, media_type, accept, cascade, .. } = self;
-        let texts = all([id, path, summary, media_type, accept]);
-        texts + permissions.weight() + body.weight() + cascade.weight()
+    Route {
+        id, path, permissions, summary, body, media_type, accept, cascade;
+        method, takes_key, takes_version
     }
-}
-
-impl Weight for Permission {
-    fn weight(&self) -> usize {
-        self.actions.weight() + self.asset.weight()
-    }
-}
-
-impl Weight for Action {
-    fn weight(&self) -> usize {
-        let Self { name, title, route, parent } = self;
-        name.weight() + title.weight() + route.weight() + parent.weight()
-    }
-}
-
-impl Weight for Nested {
-    fn weight(&self) -> usize {
-        let Self { kind, name, title, route, single: _, query } = self;
-        all([kind, name, title]) + route.weight() + query.weight()
-    }
-}
-
-impl Weight for Relation {
-    fn weight(&self) -> usize {
-        self.name.weight() + self.kind.weight()
-    }
-}
-
-impl Weight for Query {
-    fn weight(&self) -> usize {
-        let Self { search, exact, keys, sort, offset, limit, most_rows: _, include, fields } = self;
-        all([search, exact, keys, sort, offset, limit, include]) + fields.weight()
-    }
-}
-
-impl Weight for Filter {
-    fn weight(&self) -> usize {
-        let Self { name, title, shape, reference } = self;
-        name.weight() + title.weight() + shape.weight() + reference.weight()
-    }
-}
-
-impl Weight for Attribute {
-    fn weight(&self) -> usize {
-        let Self { name, title, description, shape, example, default, .. } = self;
-        let Self { reference, minimum, maximum, .. } = self;
-        let texts = all([name, title, description, example]);
-        texts + all([default, reference, minimum, maximum]) + shape.weight()
+    Permission { actions, asset }
+    Action { name, title, route, parent }
+    Nested { kind, name, title, route, query; single }
+    Relation { name, kind; many, included }
+    Query { search, exact, keys, sort, offset, limit, include, fields; most_rows }
+    Filter { name, title, shape, reference }
+    Attribute {
+        name, title, description, shape, example, default, reference, minimum, maximum;
+        required, read_only, nullable, max_length
     }
 }
 

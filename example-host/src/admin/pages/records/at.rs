@@ -4,11 +4,9 @@ use percent_encoding::percent_decode_str;
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::records::asking;
 use crate::admin::records::model::{Kind, Route, Types};
 use crate::admin::records::record::Record;
-use crate::admin::records::showing;
-use crate::admin::records::visible;
+use crate::admin::records::{asking, showing};
 use crate::admin::visit::Visit;
 
 /// The type in the address of a page.
@@ -22,11 +20,10 @@ impl<'v> At<'v> {
     /// The type, if the user may view its records.
     pub(super) fn of(visit: &'v Visit) -> Result<Self, Problem> {
         let [extension, name, ..] = visit.params.as_slice() else { return Err(Problem::NotFound) };
-        let types =
-            visible::types(&visit.site, &visit.catalogue, extension)?.ok_or(Problem::NotFound)?;
+        let types = visit.types(extension)?.ok_or(Problem::NotFound)?;
         let kind = types.kind(name).ok_or(Problem::NotFound)?;
         let viewed = kind.list.as_ref().or(kind.show.as_ref());
-        if viewed.is_some_and(|route| asking::may(visit, route)) {
+        if viewed.is_some_and(|route| visit.may_use(route)) {
             Ok(Self { visit, types, kind })
         } else {
             Err(Problem::NotFound)
@@ -35,7 +32,7 @@ impl<'v> At<'v> {
 
     /// A route, if there is one that the user may use.
     pub(super) fn offered<'r>(&self, route: Option<&'r Route>) -> Result<&'r Route, Problem> {
-        route.filter(|route| asking::may(self.visit, route)).ok_or(Problem::NotFound)
+        route.filter(|route| self.visit.may_use(route)).ok_or(Problem::NotFound)
     }
 
     /// The key in the address.
@@ -48,16 +45,6 @@ impl<'v> At<'v> {
     /// The record in the address.
     pub(super) async fn record(&self) -> Result<Record, Problem> {
         Ok(asking::show(self.visit, self.kind, &self.id()?, &[]).await?.0)
-    }
-
-    /// Whether the user may read single records of a type.
-    pub(super) fn shows(&self, kind: &Kind) -> bool {
-        asking::shows(self.visit, kind)
-    }
-
-    /// Whether the user may use a route.
-    pub(super) fn may(&self, route: &Route) -> bool {
-        asking::may(self.visit, route)
     }
 
     /// The address of the list.

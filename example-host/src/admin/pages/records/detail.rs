@@ -12,12 +12,11 @@ use super::list::{self, Pages};
 use crate::admin::pages::panels::{self, Drawn};
 use crate::admin::paths::href;
 use crate::admin::problem::{Problem, Trouble};
-use crate::admin::records::asking;
-use crate::admin::records::listing;
 use crate::admin::records::model::{Attribute, Kind, Nested, Query, Shape};
 use crate::admin::records::record::{self, Record};
 use crate::admin::records::schema::in_words;
 use crate::admin::records::showing::{self, Look, Names};
+use crate::admin::records::{asking, listing};
 use crate::admin::view::{Exactly, Layout, Tab, Tabs, View, show};
 use crate::admin::visit::Visit;
 use crate::watch::audit::{self, Entry, Filter};
@@ -103,7 +102,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let relations = kind.relations.iter().filter(|of| of.names_one());
     let include = relations.filter(|relation| {
         let related = relation.kind.as_deref().and_then(|name| at.types.kind(name));
-        related.is_some_and(|kind| at.shows(kind))
+        related.is_some_and(|kind| at.visit.may_show(kind))
     });
     let include: Vec<&str> = include.map(|relation| relation.name.as_str()).collect();
     let parameter = kind.query.include.as_ref().filter(|_| !include.is_empty());
@@ -131,7 +130,11 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
         kind,
         label,
         actions: actions(&at, &own),
-        delete: kind.delete.as_ref().filter(|of| at.may(of)).map(|_| format!("{own}/delete")),
+        delete: kind
+            .delete
+            .as_ref()
+            .filter(|of| at.visit.may_use(of))
+            .map(|_| format!("{own}/delete")),
         tabs: (tabs.len() > 1).then(|| Tabs {
             label: "About this record",
             tabs: tabs.iter().map(|(name, title, _)| tab(&own, name, title, wanted)).collect(),
@@ -165,7 +168,7 @@ fn tabs<'v>(at: &At<'v>) -> Vec<(String, String, Part<'v>)> {
     let nested = kind
         .nested
         .iter()
-        .filter(|nested| at.may(&nested.route))
+        .filter(|nested| at.visit.may_use(&nested.route))
         .map(|nested| (nested.name.clone(), nested.title.clone(), Part::Nested(nested)));
     let panels = panels::details(at.visit).into_iter().enumerate();
     let panels = panels.filter(|(_, panel)| panel.is_about_records(&kind.name));
@@ -186,9 +189,9 @@ fn tabs<'v>(at: &At<'v>) -> Vec<(String, String, Part<'v>)> {
 
 /// The pages that change the record, as far as the user may.
 fn actions(at: &At<'_>, own: &str) -> Vec<(String, String)> {
-    let edit = at.kind.update.as_ref().filter(|update| at.may(update));
+    let edit = at.kind.update.as_ref().filter(|update| at.visit.may_use(update));
     let edit = edit.map(|_| (format!("{own}/edit"), "Edit".to_owned()));
-    let actions = at.kind.actions.iter().filter(|action| at.may(&action.route));
+    let actions = at.kind.actions.iter().filter(|action| at.visit.may_use(&action.route));
     let actions = actions.map(|of| (format!("{own}/do/{}", of.name), of.title.clone()));
     edit.into_iter().chain(actions).collect()
 }
@@ -277,11 +280,8 @@ async fn below(at: &At<'_>, nested: &Nested, id: &str) -> Result<Content, Proble
     let inner = At { visit: at.visit, types: at.types, kind };
     if nested.single {
         let answer = asking::get(at.visit, &nested.route, id, &[]).await??;
-        let found = match kind.key {
-            Some(_) => Record::read(kind, &answer),
-            None => Record::read(kind, &answer["data"]),
-        };
-        let record = found.ok_or(Problem::Trouble(Trouble::Failing))?;
+        let record = Record::of_answer(kind, &answer);
+        let record = record.ok_or(Problem::Trouble(Trouble::Failing))?;
         let names = Names::default();
         return Ok(Content::Sections(sections(&inner, &record, &names)));
     }

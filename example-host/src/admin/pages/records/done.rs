@@ -126,7 +126,7 @@ pub(super) fn name(kind: &Kind, record: &Record) -> String {
 /// The record in an answer, which may be of another type.
 fn record_of(kind: &Kind, answer: &Response<Bytes>) -> Option<Record> {
     let answer: Value = serde_json::from_slice(answer.body()).ok()?;
-    Record::read(kind, if kind.key.is_some() { &answer } else { &answer["data"] })
+    Record::of_answer(kind, &answer)
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -1,21 +1,20 @@
 //! The form that changes a record. Only what was changed is sent; what was changed by others meanwhile is shown beside it.
 
 use crate::admin::problem::Problem;
-use crate::admin::records::body;
 use crate::admin::records::entered::{Entered, below};
 use crate::admin::records::faults::Faults;
 use crate::admin::records::model::Attribute;
 use crate::admin::records::record::Record;
 use crate::admin::records::references::{self, Candidates, References};
 use crate::admin::records::sending::{CHANGED, Sending, send};
-use crate::admin::records::showing;
+use crate::admin::records::{body, showing};
 use crate::admin::view::View;
 use crate::admin::visit::{Outcome, Visit};
 
 use super::at::At;
 use super::conflict::{self, Conflict};
 use super::done;
-use super::form::{ADD, FormPage, KEY, SEEN, VERSION, form_key, layout, parts, shown};
+use super::form::{ADD, FormPage, KEY, SEEN, VERSION, form_key};
 
 pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let at = At::of(&visit)?;
@@ -116,32 +115,22 @@ impl Form<'_> {
         &self,
         entered: &Entered,
         candidates: Candidates,
-        mut faults: Faults,
+        faults: Faults,
         (version, hashes): (String, String),
     ) -> Result<View, Problem> {
         let references = self.references(entered, candidates).await;
         let Self { at, members, record } = self;
         let heading = format!("Edit {}", showing::label(record, at.kind));
-        let layout = layout(at.visit, &heading, &faults);
         let key = form_key(at.visit, &faults)?;
-        let (parts, left_out) = parts(at.visit, members, entered, &references, &mut faults, false);
-        let status = faults.status;
-        shown(
-            &FormPage {
-                layout,
-                trail: at.trail(Some(record)),
-                lead: String::new(),
-                alerts: faults.rest(),
-                action: format!("{}/edit", at.page(&record.id)),
-                hidden: vec![(KEY, key), (VERSION, version), (SEEN, hashes)],
-                parts,
-                left_out,
-                button: "Save".to_owned(),
-                back: at.page(&record.id),
-                heading,
-            },
-            status,
-        )
+        FormPage {
+            trail: at.trail(Some(record)),
+            action: format!("{}/edit", at.page(&record.id)),
+            hidden: vec![(KEY, key), (VERSION, version), (SEEN, hashes)],
+            button: "Save".to_owned(),
+            back: at.page(&record.id),
+            ..FormPage::new(at.visit, heading, members, entered, &references, faults, false)
+        }
+        .view()
     }
 }
 

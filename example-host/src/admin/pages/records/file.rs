@@ -7,7 +7,7 @@ use super::at::At;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
 use crate::admin::records::asking::{Asked, segment};
-use crate::admin::records::listing::{self, written};
+use crate::admin::records::listing::{self, with_query};
 use crate::admin::records::rows::{Place, Rows};
 use crate::admin::tables::Format;
 use crate::admin::view::View;
@@ -18,17 +18,13 @@ const FILES: &str = "/export/list";
 
 /// The address of the file of a list with this state.
 pub(super) fn of_list(at: &At<'_>, state: &Asked) -> String {
-    with_state(href(&format!("{FILES}/{}/{}", at.types.extension, at.kind.name)), state)
+    with_query(href(&format!("{FILES}/{}/{}", at.types.extension, at.kind.name)), state)
 }
 
 /// The address of the file of a list below a record.
 pub(super) fn of_part(at: &At<'_>, id: &str, part: &str, state: &Asked) -> String {
     let (extension, kind, id) = (&at.types.extension, &at.kind.name, segment(id));
-    with_state(href(&format!("{FILES}/{extension}/{kind}/{id}/{part}")), state)
-}
-
-fn with_state(address: String, state: &Asked) -> String {
-    if state.is_empty() { address } else { format!("{address}?{}", written(state)) }
+    with_query(href(&format!("{FILES}/{extension}/{kind}/{id}/{part}")), state)
 }
 
 /// Downloads the file. Who may do so is who may view the list.
@@ -46,7 +42,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let place = Place { extension: at.types.extension.clone(), kind: at.kind.name.clone(), below };
     let source = place.source(&visit)?;
     let state = listing::state(source.kind, source.query, &visit.query);
-    let name = format!("{}.{}", source.kind.name, Format::Csv.name());
+    let name = format!("{}.{}", source.kind.name, Format::CSV.name);
     let mut rows = Rows::of(&visit, place, &state)?;
     // What the API refuses is told on a page, which is no longer possible when the file has begun.
     let first = rows.next().await?;

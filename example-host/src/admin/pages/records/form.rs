@@ -40,6 +40,8 @@ pub(super) struct FormPage<'a> {
     pub(super) left_out: Vec<&'a str>,
     pub(super) button: String,
     pub(super) back: String,
+    /// The status of a page about what the extension has failed to do.
+    pub(super) status: Option<StatusCode>,
 }
 
 /// How many attributes that are left out are named.
@@ -47,7 +49,41 @@ const NAMED: usize = 20;
 /// The maximum number of characters of their names.
 const NAME: usize = 60;
 
-impl FormPage<'_> {
+impl<'a> FormPage<'a> {
+    /// What every form has: its heading, and fields for these attributes with what is wrong with them.
+    pub(super) fn new(
+        visit: &Visit,
+        heading: String,
+        attributes: &'a [Attribute],
+        entered: &Entered,
+        references: &References,
+        mut faults: Faults,
+        is_new: bool,
+    ) -> Self {
+        let layout = layout(visit, &heading, &faults);
+        let (status, grown) = (faults.status, visit.form.get(ADD));
+        let (parts, left_out) =
+            Filling { entered, faults: &mut faults, references, is_new, grown }.parts(attributes);
+        Self {
+            layout,
+            trail: Vec::new(),
+            heading,
+            lead: String::new(),
+            alerts: faults.rest(),
+            action: String::new(),
+            hidden: Vec::new(),
+            parts,
+            left_out,
+            button: String::new(),
+            back: String::new(),
+            status,
+        }
+    }
+
+    pub(super) fn view(&self) -> Result<View, Problem> {
+        shown(self, self.status)
+    }
+
     /// The names of the first attributes that are left out.
     fn named(&self) -> Vec<String> {
         let titles = self.left_out.iter().take(NAMED);
@@ -72,19 +108,6 @@ pub(super) fn shown(page: &impl Template, status: Option<StatusCode>) -> Result<
         Some(status) => view.of_status(status),
         None => view,
     })
-}
-
-/// The parts of a form, and the titles of those that are left out.
-pub(super) fn parts<'a>(
-    visit: &Visit,
-    attributes: &'a [Attribute],
-    entered: &Entered,
-    references: &References,
-    faults: &mut Faults,
-    is_new: bool,
-) -> (Vec<Part>, Vec<&'a str>) {
-    let grown = visit.form.get(ADD);
-    Filling { entered, faults, references, is_new, grown }.parts(attributes)
 }
 
 /// The layout of a form, with a notice if there are faults.

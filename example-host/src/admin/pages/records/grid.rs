@@ -112,39 +112,26 @@ pub(super) fn rows(
     names: &Names,
 ) -> Vec<Row> {
     let links = Links { pictures: records.len() <= PICTURES, ..Links::of(at) };
+    let row = |record: &Record, longest| {
+        let shown = |of: &Attribute| showing::of_record(record, of, names, longest);
+        let cells = columns.others.iter().map(|of| links.cell(shown(of)));
+        let picture = columns.picture.filter(|_| links.pictures).map(shown);
+        Row {
+            id: record.id.clone(),
+            label: showing::label(record, columns.kind).chars().take(longest).collect(),
+            href: links.page(&record.identity()),
+            picture: picture.filter(|of| of.look == Look::Picture),
+            cells: cells.collect(),
+        }
+    };
     let mut rows = Vec::new();
     for longest in LENGTHS {
-        rows = records.iter().map(|record| row(&links, columns, record, names, longest)).collect();
+        rows = records.iter().map(|record| row(record, longest)).collect();
         if rows.iter().map(Row::size).sum::<usize>() <= TEXTS {
             break;
         }
     }
     rows
-}
-
-fn row(
-    links: &Links<'_>,
-    columns: &Columns<'_>,
-    record: &Record,
-    names: &Names,
-    longest: usize,
-) -> Row {
-    let cells = columns.others.iter().map(|attribute| {
-        let shown = showing::of_record(record, attribute, names, longest);
-        links.cell(shown)
-    });
-    let picture = columns
-        .picture
-        .filter(|_| links.pictures)
-        .map(|of| showing::of_record(record, of, names, longest));
-    let label: String = showing::label(record, columns.kind).chars().take(longest).collect();
-    Row {
-        id: record.id.clone(),
-        label,
-        href: links.page(&record.identity()),
-        picture: picture.filter(|of| of.look == Look::Picture),
-        cells: cells.collect(),
-    }
 }
 
 impl Row {
@@ -173,7 +160,7 @@ pub(super) struct Links<'a> {
 
 impl<'a> Links<'a> {
     pub(super) fn of(at: &At<'a>) -> Self {
-        let shown = at.types.kinds.iter().filter(|kind| at.shows(kind));
+        let shown = at.types.kinds.iter().filter(|kind| at.visit.may_show(kind));
         let up = if at.visit.params.len() > 2 { "../" } else { "" };
         Self { up, pictures: true, kinds: shown.map(|kind| kind.name.as_str()).collect() }
     }

@@ -8,7 +8,7 @@ use host_interface::with_separators;
 use super::at::At;
 use super::file;
 use super::grid::{self, Columns, Grid, Head};
-use crate::admin::offers::Offer;
+use crate::admin::offers::EXPORTS;
 use crate::admin::pages::export::TICKED;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
@@ -19,7 +19,7 @@ use crate::admin::records::record::Listed;
 use crate::admin::records::references::{self, Found, Named};
 use crate::admin::records::showing::Names;
 use crate::admin::tables::Format;
-use crate::admin::view::{Field, Layout, Notice, View, show};
+use crate::admin::view::{Field, Layout, Notice, View, YES_OR_NO, show};
 use crate::admin::visit::Visit;
 
 /// The page that downloads an export.
@@ -83,11 +83,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let mut names = Names::default();
     names.add(&listed.included, |name| at.types.kind(name));
     let base = at.list();
-    let mut layout = visit.layout(kind.title.clone());
-    if let Some(reasons) = &refused {
-        layout = layout.with_notice(Notice::bad(reasons.clone()));
-    }
-    let create = kind.create.as_ref().filter(|create| at.may(create));
+    let create = kind.create.as_ref().filter(|create| at.visit.may_use(create));
     let exports = match refused {
         // What the API refuses for a page, it refuses for a file.
         Some(_) => Exports::default(),
@@ -95,7 +91,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     };
     let searched = kind.query.search.as_deref();
     let view = show(&ListPage {
-        layout,
+        layout: visit.layout(kind.title.clone()).with_notice(refused.as_deref().map(Notice::bad)),
         kind,
         create: create.map(|_| format!("{base}/new")),
         search: searched.map(|name| Field {
@@ -130,7 +126,8 @@ fn is_about_the_query(status: StatusCode) -> bool {
 pub(super) fn wanted<'k>(at: &At<'k>, columns: &Columns<'k>) -> Wanted<'k> {
     let references = || columns.others.iter().filter_map(|of| of.reference.as_deref());
     let is_named = |name: &str| {
-        references().any(|of| of == name) && at.types.kind(name).is_some_and(|of| at.shows(of))
+        references().any(|of| of == name)
+            && at.types.kind(name).is_some_and(|of| at.visit.may_show(of))
     };
     let relations = columns.kind.relations.iter().filter(|of| of.names_one());
     let named: Vec<(&str, &str)> = relations
@@ -222,17 +219,10 @@ pub(super) fn pages(
         }
     };
     // The links of the answer have what the page has asked for beside the state.
-    let limit = query.limit.as_deref();
     let address = |link: &Option<String>| {
-        let link = link.as_deref()?;
-        let pairs = form_urlencoded::parse(link.as_bytes()).into_owned().filter(|(name, _)| {
-            let is_own = name.starts_with("page[") || query.offset.as_deref() == Some(name);
-            is_own && limit != Some(name)
-        });
-        let others = state.iter().filter(|(name, _)| {
-            !(name.starts_with("page[") || query.offset.as_deref() == Some(name.as_str()))
-                || limit == Some(name.as_str())
-        });
+        let pairs = form_urlencoded::parse(link.as_deref()?.as_bytes()).into_owned();
+        let pairs = pairs.filter(|(name, _)| query.is_place(name));
+        let others = state.iter().filter(|(name, _)| !query.is_place(name));
         let pairs: Vec<_> = beside.iter().chain(others).cloned().chain(pairs).collect();
         Some(format!("{base}?{}", written(&pairs)))
     };
@@ -242,11 +232,9 @@ pub(super) fn pages(
 /// The fields for the filters. A record that a filter names is chosen where there are few.
 async fn filters(at: &At<'_>, state: &Asked) -> Vec<Field> {
     let fields = at.kind.filters.iter().map(async |filter| {
-        let choices = match &filter.reference {
-            Some(name) => match at.types.kind(name) {
-                Some(kind) => references::all(at.visit, kind).await,
-                None => None,
-            },
+        let kind = filter.reference.as_deref().and_then(|name| at.types.kind(name));
+        let choices = match kind {
+            Some(kind) => references::all(at.visit, kind).await,
             None => None,
         };
         field(filter, choices, of(state, &filter.name))
@@ -261,17 +249,15 @@ fn field(filter: &Filter, choices: Option<Named>, value: &str) -> Field {
         let has = value.is_empty() || words.iter().any(|(word, _)| word == value);
         let unknown = (!has).then(|| (value.to_owned(), value.to_owned()));
         let all = std::iter::once(any).chain(words).chain(unknown);
-        Field::choice(name.clone(), title.clone(), all.collect())
+        Field::choice(name.clone(), title.clone(), all)
     };
     let same = |word: &String| (word.clone(), word.clone());
     let field = match (choices, shape) {
         (Some(choices), _) => choice(choices),
         (None, Shape::Choice(words)) => choice(words.iter().map(same).collect()),
-        (None, Shape::Flag) => choice(
-            [("1", "Yes"), ("0", "No")]
-                .map(|(of, title)| (of.to_owned(), title.to_owned()))
-                .to_vec(),
-        ),
+        (None, Shape::Flag) => {
+            choice(YES_OR_NO.map(|(of, title)| (of.to_owned(), title.to_owned())).into())
+        }
         (None, Shape::Date) => Field::date(name.clone(), title.clone()),
         (None, Shape::Moment) => {
             Field::date(name.clone(), title.clone()).hint("This day or later.")
@@ -306,31 +292,23 @@ fn exports(at: &At<'_>, state: &Asked) -> Result<Exports, Problem> {
     let Query { offset, limit, sort, .. } = &at.kind.query;
     let state = listing::without(state, &[offset, limit]);
     if !at.kind.exported {
-        let filtered = vec![(file::of_list(at, &state), short(Format::Csv))];
+        let filtered = vec![(file::of_list(at, &state), Format::CSV.short)];
         return Ok(Exports { filtered, ..Exports::default() });
     }
-    let offers = Offer::exports(&at.visit.site, &at.visit.catalogue, at.visit.session.user)?;
+    let offers = at.visit.offers(EXPORTS)?;
     let Some(list) = &at.kind.list else { return Ok(Exports::default()) };
     let found = offers.iter().find_map(|offer| offer.query_of_list(&at.types.extension, &list.id));
     let Some(query) = found else { return Ok(Exports::default()) };
     let address = |format: Format| {
-        let format = [("format".to_owned(), format.name().to_owned())];
+        let format = [("format".to_owned(), format.name.to_owned())];
         href(&format!("{FILE}?{}", written(&[&query[..], &format, &state].concat())))
     };
     let order = state.iter().filter(|(name, _)| sort.as_deref() == Some(name)).cloned();
     let ticked = [(TICKED.to_owned(), "1".to_owned())];
     Ok(Exports {
-        filtered: Format::ALL.map(|format| (address(format), short(format))).to_vec(),
+        filtered: Format::ALL.map(|format| (address(format), format.short)).to_vec(),
         address: href(FILE),
-        formats: Format::ALL.map(|format| (format.name(), short(format))).to_vec(),
+        formats: Format::ALL.map(|format| (format.name, format.short)).to_vec(),
         hidden: query.iter().cloned().chain(ticked).chain(order).collect(),
     })
-}
-
-/// The name of a format on a button.
-fn short(format: Format) -> &'static str {
-    match format {
-        Format::Csv => "CSV",
-        Format::Ndjson => "NDJSON",
-    }
 }

@@ -1,9 +1,7 @@
 //! The pages about the records of extensions.
 
-pub(crate) mod action;
 mod at;
 mod conflict;
-pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod detail;
 mod done;
@@ -12,4 +10,5 @@ pub(crate) mod file;
 mod form;
 mod grid;
 pub(crate) mod list;
+pub(crate) mod making;
 pub(crate) mod search;

@@ -11,13 +11,11 @@ use super::at;
 use crate::admin::catalogue::Catalogue;
 use crate::admin::openapi::plain;
 use crate::admin::problem::Problem;
-use crate::admin::records::asking;
 use crate::admin::records::listing::{self, Wanted};
 use crate::admin::records::model::{Kind, Types};
-use crate::admin::records::navigation;
 use crate::admin::records::record::Record;
-use crate::admin::records::showing;
-use crate::admin::records::visible;
+use crate::admin::records::showing::{self, Look, Names};
+use crate::admin::records::{asking, navigation, visible};
 use crate::admin::view::{Layout, View, show};
 use crate::admin::visit::Visit;
 use crate::site::Site;
@@ -79,7 +77,7 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     let kinds = found.iter().flat_map(|of| of.kinds.iter().map(move |kind| (of.types, *kind)));
     let kinds = kinds.filter(|(_, kind)| {
         let is_searched = kind.query.search.is_some() || kind.query.exact.is_some();
-        is_searched && asking::shows(&visit, kind) && !sought.is_empty()
+        is_searched && visit.may_show(kind) && !sought.is_empty()
     });
     let kinds: Vec<_> = kinds.collect();
     let searches =
@@ -177,16 +175,9 @@ fn hits(nth: usize, of: &Searched<'_>, sought: &str) -> Hits {
         let others = kind.columns.iter().filter(|name| !kind.label.contains(name));
         let others = others.filter_map(|name| {
             let attribute = kind.attribute(name).filter(|of| of.reference.is_none())?;
-            let shown = showing::shown(
-                attribute,
-                record.attributes.get(name)?,
-                &Default::default(),
-                LONGEST,
-            );
-            let is_text = matches!(
-                shown.look,
-                showing::Look::Text | showing::Look::Number | showing::Look::Time
-            );
+            let value = record.attributes.get(name)?;
+            let shown = showing::shown(attribute, value, &Names::default(), LONGEST);
+            let is_text = matches!(shown.look, Look::Text | Look::Number | Look::Time);
             (is_text && !shown.is_empty()).then_some(shown.text)
         });
         Hit {
