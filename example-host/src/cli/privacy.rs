@@ -55,7 +55,7 @@ pub(super) struct EraseArgs {
     form: Form,
 }
 
-/// The lines of what was erased. Of an extension that tells nothing, all but its name is null.
+/// The lines of what was erased. For an extension that reports nothing, all but its name is null.
 const ERASED: Lines = Lines {
     without: &[("place", "unknown"), ("records", "unknown"), ("remaining", "unknown")],
     ..Lines::PLAIN

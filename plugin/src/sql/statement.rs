@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
         Self { dialect, text: String::with_capacity(512), binds: Vec::new() }
     }
 
-    /// The statement; nothing is left of it here.
+    /// Takes the statement out.
     pub(super) fn finish(&mut self) -> Statement {
         let (text, binds) = (std::mem::take(&mut self.text), std::mem::take(&mut self.binds));
         Statement { text: with_sums(text, self.dialect), binds }

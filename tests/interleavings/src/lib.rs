@@ -22,6 +22,8 @@ pub use standins::*;
 
 #[path = "../../../plugin/src/service/key_queue.rs"]
 pub mod key_queue;
+#[path = "../../../example-host/src/base/lock.rs"]
+mod lock;
 #[path = "../../../example-host/src/identity/rates.rs"]
 mod rates;
 #[path = "../../../plugin/src/reports/single_flight.rs"]

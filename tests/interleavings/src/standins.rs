@@ -78,6 +78,8 @@ pub mod error {
 
 /// Where the host has its errors.
 pub mod base {
+    pub(crate) use crate::lock;
+
     pub use super::error;
 }
 
