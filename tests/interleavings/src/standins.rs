@@ -76,7 +76,7 @@ pub mod error {
     }
 }
 
-/// Where the host has its errors.
+/// Where the host has its errors and locks.
 pub mod base {
     pub(crate) use crate::lock;
 
