@@ -5,13 +5,14 @@
 //! take up to twice as long, whatever the priority of the thread that hashes. With a pause after each
 //! password it was up to five times, and with few long pauses 1.1 to 1.2 times.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 
 /// The part of the time that may be used in the long run.
 const PART: u32 = 10;
@@ -59,7 +60,7 @@ impl Pace {
     }
 
     fn debt<T>(&self, read: impl FnOnce(&mut Debt) -> T) -> T {
-        read(&mut self.debt.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&mut lock(&self.debt))
     }
 }
 

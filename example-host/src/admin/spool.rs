@@ -3,11 +3,13 @@
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tempfile::SpooledTempFile;
+
+use crate::base::lock::lock;
 
 /// How much is kept in memory.
 const IN_MEMORY: usize = 64 * 1024;
@@ -68,6 +70,6 @@ impl Spool {
     }
 
     fn file(&self) -> MutexGuard<'_, SpooledTempFile> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.file)
     }
 }

@@ -4,10 +4,11 @@
 //! the password was correct there, is kept up here.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::database::Database;
 use crate::identity::failures::{self, Key, REMEMBERED, Waits};
 
@@ -24,8 +25,7 @@ struct Known(HashMap<Key, Instant>);
 impl Throttle {
     /// How long an attempt with these keys has to wait, as far as this host knows.
     pub(crate) fn wait(&self, keys: &[Key]) -> Option<Duration> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.wait(keys, Instant::now())
+        lock(&self.known).wait(keys, Instant::now())
     }
 
     /// Begins an attempt, or returns how long to wait. An attempt counts as a failure until it
@@ -48,8 +48,7 @@ impl Throttle {
     }
 
     fn learn(&self, waits: Waits) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.learn(waits, Instant::now());
+        lock(&self.known).learn(waits, Instant::now());
     }
 }
 

@@ -2,12 +2,13 @@
 //! the session that has sent it, is kept for an hour at most or until others need its room, and is only on this host.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::secret::{self, SecretHash};
 
 use super::form::Form;
@@ -91,7 +92,7 @@ impl Uploads {
 
     /// Those that are still kept.
     fn kept(&self) -> MutexGuard<'_, Vec<Arc<Upload>>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.retain(|upload| upload.since.elapsed() < KEPT_FOR);
         kept
     }
@@ -110,13 +111,13 @@ impl Upload {
 
     /// What was wrong with its lines in the latest run.
     pub(crate) fn faults(&self) -> Arc<Spool> {
-        Arc::clone(&self.faults.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&lock(&self.faults))
     }
 
     /// Begins the list of what is wrong anew.
     pub(crate) fn begin_faults(&self) -> Arc<Spool> {
         let new = Arc::new(Spool::new());
-        *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&new);
+        *lock(&self.faults) = Arc::clone(&new);
         new
     }
 }

@@ -119,14 +119,15 @@ impl Header {
 
 impl Literal {
     fn read(self, cell: &str) -> Result<Box<RawValue>, serde_json::Error> {
-        let is = |word: &str, cell: &str| cell.eq_ignore_ascii_case(word);
         match (self, cell) {
             (_, UNSET) => RawValue::from_string("null".to_owned()),
             (_, cell) if is_escaped(cell) => serde_json::value::to_raw_value(&cell[1..]),
             (Literal::Json, cell) if serde_json::from_str::<&RawValue>(cell).is_ok() => {
                 RawValue::from_string(cell.to_owned())
             }
-            (Literal::Flag, cell) if is("true", cell) || is("false", cell) => {
+            (Literal::Flag, cell)
+                if ["true", "false"].iter().any(|word| cell.eq_ignore_ascii_case(word)) =>
+            {
                 RawValue::from_string(cell.to_ascii_lowercase())
             }
             // What is no value of its kind is a fault of the line, as in any body.

@@ -110,7 +110,7 @@ pub(super) async fn begin(
     ];
     let id = store::retry(|| async {
         let values = values.iter().map(|(name, value)| {
-            let field = resource.fields().find(|field| field.name == *name);
+            let field = resource.field(name);
             Ok((field.ok_or_else(|| resource.lacks(name))?, value))
         });
         let values = values.collect::<Result<Vec<_>, Error>>()?;

@@ -253,6 +253,11 @@ impl Resource {
         self.list.iter().chain(self.detail).chain(self.hidden)
     }
 
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields().find(|field| field.name == name)
+    }
+
     /// The position of a field in [`Resource::fields`].
     pub fn position(&self, name: &str) -> Option<usize> {
         // The name of a handle is, in most cases, the very text that the field has, which is found without reading it.

@@ -105,7 +105,7 @@ impl Naming {
         Relation::of(resource, registry).filter_map(|relation| {
             let Relation::One(one) = relation else { return None };
             let name = one.target.named_by?;
-            let by = one.target.fields().find(|field| field.name == name)?;
+            let by = one.target.field(name)?;
             Some(Naming { one, by })
         })
     }

@@ -72,27 +72,27 @@ impl Run<'_> {
         let mut vouchers = Vec::new();
         for place in PLACES {
             let resource = place.resource(self.shop.registry).ok_or(UNKNOWN)?;
-            let values = replacements(resource, &self.nobody, |_| true);
+            let values = || replacements(resource, &self.nobody, |_| true);
             let changed = match place.whose {
                 Whose::Order(by) if by == resource.key => {
                     self.erase_orders(resource, &orders, &mut erasing).await?
                 }
-                Whose::Order(by) => erasing.replace(resource, by, &orders.keys, &values).await?,
+                Whose::Order(by) => erasing.replace(resource, by, &orders.keys, &values()).await?,
                 Whose::Own(email, user) => {
                     let transaction = &mut erasing.transaction;
                     let rows = self.known.rows(resource, email, user, transaction).await?;
                     if resource.kind == "vouchers" {
                         vouchers.clone_from(&rows);
                     }
-                    change(place, resource, &rows, &values, &mut erasing).await?
+                    change(place, resource, &rows, &values(), &mut erasing).await?
                 }
-                Whose::Voucher(by) => erasing.replace(resource, by, &vouchers, &values).await?,
+                Whose::Voucher(by) => erasing.replace(resource, by, &vouchers, &values()).await?,
                 Whose::Contents(_) => {
                     let found = contents.iter().chain(&newer.0);
                     let mut rows: Vec<i64> = mentioned(found, place).collect();
                     rows.sort_unstable();
                     rows.dedup();
-                    change(place, resource, &rows, &values, &mut erasing).await?
+                    change(place, resource, &rows, &values(), &mut erasing).await?
                 }
             };
             if changed > 0 {

@@ -3,6 +3,7 @@
 use host_interface::Method;
 
 use crate::model::resource::Resource;
+use crate::service::call::VIEW;
 use crate::service::hooks::{Answer, Operation, Special};
 
 /// A route that reads. It needs the permission to view the resource.
@@ -12,7 +13,7 @@ pub(super) const fn get(
     answer: Answer,
     run: Operation,
 ) -> Special {
-    let action = Some("store.view");
+    let action = Some(VIEW);
     Special { method: Method::Get, path, name, action, asset: None, body: None, answer, run }
 }
 

@@ -4,7 +4,6 @@
 
 use time::PrimitiveDateTime;
 
-use super::columns::field_of;
 use super::ties::Ties;
 use crate::error::Error;
 use crate::model::kept::{Aggregate, BLOCK};
@@ -255,7 +254,7 @@ pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Aggregate> {
 
 /// The join that determines the order of a list, if one does.
 fn joined_order(page: &Page) -> Option<&'static Join> {
-    let field = field_of(page.resource, page.order.field?)?;
+    let field = page.resource.field(page.order.field?)?;
     let (alias, _) = field.joined?;
     page.resource.joins.iter().find(|join| join.alias == alias)
 }
@@ -302,7 +301,7 @@ fn is_of_text(page: &Page) -> bool {
 
 /// Whether the index of the order of a page has only the beginnings of texts.
 fn has_beginnings(page: &Page) -> bool {
-    let field = page.order.field.and_then(|name| field_of(page.resource, name));
+    let field = page.order.field.and_then(|name| page.resource.field(name));
     field.is_some_and(|field| page.resource.is_split(field))
 }
 

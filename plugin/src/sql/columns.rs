@@ -52,20 +52,15 @@ impl Builder<'_> {
     }
 }
 
-/// The field of this name.
-pub(super) fn field_of(resource: &Resource, name: &str) -> Option<&'static Field> {
-    resource.fields().find(|field| field.name == name)
-}
-
 /// The column in which a field is compared.
 pub(super) fn tested(resource: &Resource, name: &str) -> String {
-    field_of(resource, name).map_or_else(|| own(name), column)
+    resource.field(name).map_or_else(|| own(name), column)
 }
 
 /// The column in which a field is searched, ignoring case.
 pub(super) fn searched(resource: &Resource, name: &str) -> String {
     let column = tested(resource, name);
-    match field_of(resource, name) {
+    match resource.field(name) {
         Some(field) if resource.is_folded(field) => folded(&column),
         // Text of capital letters has no copy: on every engine, lower case is its folded form.
         Some(Field { kind: Kind::Text { .. }, .. }) => format!("lower({column})"),
@@ -75,19 +70,19 @@ pub(super) fn searched(resource: &Resource, name: &str) -> String {
 
 /// The column that a field is sorted by.
 pub(super) fn order_column(resource: &Resource, name: &str) -> Option<String> {
-    let field = field_of(resource, name)?;
+    let field = resource.field(name)?;
     Some(if resource.is_folded(field) { folded(&column(field)) } else { column(field) })
 }
 
 /// The column that a field is sorted by where the first one has only the beginnings of texts.
 pub(super) fn next_order_column(resource: &Resource, name: &str) -> Option<String> {
-    let field = field_of(resource, name)?;
+    let field = resource.field(name)?;
     resource.is_split(field).then(|| rest(&column(field)))
 }
 
 /// The greatest length of the texts in these two columns.
 pub(super) fn longest(resource: &Resource, name: &str) -> Option<usize> {
-    let field = field_of(resource, name)?;
+    let field = resource.field(name)?;
     match field.kind {
         Kind::Text { max, .. } if resource.is_split(field) => Some(max),
         _ => None,
@@ -96,7 +91,7 @@ pub(super) fn longest(resource: &Resource, name: &str) -> Option<usize> {
 
 /// The name of the column in which a text is searched.
 pub(super) fn text_column(resource: &Resource, name: &str) -> String {
-    match field_of(resource, name) {
+    match resource.field(name) {
         Some(field) if resource.is_folded(field) => folded(name),
         _ => name.to_owned(),
     }

@@ -2,7 +2,7 @@
 //! satisfy them.
 
 use super::approach;
-use super::columns::{field_of, folded, own, searched, tested, text_column};
+use super::columns::{folded, own, searched, tested, text_column};
 use super::statement::Builder;
 use super::texts::{Column, Found};
 use crate::model::question::{Condition, Page};
@@ -244,6 +244,6 @@ fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
 
 /// Whether a field comes from this join.
 fn has(join: &Join, page: &Page, name: &str) -> bool {
-    let joined = field_of(page.resource, name).and_then(|field| field.joined);
+    let joined = page.resource.field(name).and_then(|field| field.joined);
     joined.is_some_and(|(alias, _)| alias == join.alias)
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use super::approach::{Approach, Group, Keys, Probe, Texts};
-use super::columns::{field_of, longest, next_order_column, order_column, own};
+use super::columns::{longest, next_order_column, order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
 use super::statement::{Builder, Statement, Table, rounded_up};
@@ -301,7 +301,7 @@ impl Builder<'_> {
                 Some(form) => form(&column),
             };
             self.push(&column).push(direction(page));
-            let field = field_of(page.resource, name);
+            let field = page.resource.field(name);
             // On a column that is never unset, this would keep an engine from using the index.
             if field.is_some_and(|field| field.nullable || field.joined.is_some()) {
                 self.push((self.dialect.nulls_least)(descending));

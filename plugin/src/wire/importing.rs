@@ -119,7 +119,7 @@ impl Key {
     pub fn all(resource: &'static Resource) -> Vec<Key> {
         let unique = resource.unique.iter().filter_map(|unique| {
             let [name] = unique.fields else { return None };
-            let field = resource.fields().find(|field| field.name == *name)?;
+            let field = resource.field(name)?;
             let is_text = matches!(field.kind, Kind::Text { .. });
             is_text.then_some(Key::Unique { field, any_case: unique.any_case })
         });

@@ -497,7 +497,7 @@ fn filter(
             }
         }
         Test::Equals(field) => {
-            let of = scope.resource().fields().find(|known| known.name == field);
+            let of = scope.resource().field(field);
             let value = of.map_or(Ok(Value::Null), |of| literal::read_plain(of.kind, value));
             let value = value.map_err(|complaint| refusal(format!("{name} {complaint}.")))?;
             Condition::Equals(field, value)

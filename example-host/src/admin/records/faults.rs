@@ -7,6 +7,7 @@ use host_interface::CHANGE_OUTCOME;
 
 use crate::admin::problem::Trouble;
 use crate::api::errors::{self, ApiError};
+use crate::base::text::distinct;
 
 use super::entered::is_within;
 use super::model::Route;
@@ -105,13 +106,7 @@ impl Faults {
         let (taken, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.left).into_iter().partition(|(at, _)| is_within(at, pointer));
         self.left = left;
-        let mut texts: Vec<String> = Vec::new();
-        for (_, sentence) in taken {
-            if !texts.contains(&sentence) {
-                texts.push(sentence);
-            }
-        }
-        texts.join(" ")
+        distinct(taken.into_iter().map(|(_, sentence)| sentence)).join(" ")
     }
 
     /// The faults that no field has taken.

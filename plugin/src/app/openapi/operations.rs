@@ -345,7 +345,7 @@ fn query(resource: &Resource, filter: &Filter) -> Value {
             (text, schema::sought(MAX_SOUGHT), json!(examples::SKU))
         }
         Test::Equals(name) => {
-            let field = resource.fields().find(|field| field.name == name);
+            let field = resource.field(name);
             let schema = field.map_or_else(
                 || json!({}),
                 |field| presentation::of_field(schema::filter(field.kind), field),
