@@ -125,4 +125,6 @@ pub mod store;
 mod webhooks;
 pub mod wire;
 
+// Unit tests would be compiled with everything that the library reaches.
+#[cfg(not(test))]
 host_interface::export_plugin!(boundary::ShopPlugin);
