@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use super::clock::{Clock, moment_of};
 use super::cursor::{Cursor, Position};
 use crate::error::Error;
-use crate::model::question::{Condition, Page, Shape};
+use crate::model::question::{Condition, Page};
 use crate::model::registry::Registry;
-use crate::model::resource::{Order, Resource};
-use crate::model::value::Cell;
+use crate::model::resource::Resource;
+use crate::model::value::{Cell, Value};
 use crate::sql::places::{self, Placed};
 use crate::store::{Cells, Store, Transaction};
 use crate::wire::document::{self, Change};
@@ -189,16 +189,9 @@ impl Reading<'_> {
                 Some((kind, key)) if resource.kind == kind => key,
                 _ => 0,
             };
-            let mut page = Page {
-                resource,
-                shape: Shape::Detail,
-                conditions: vec![Condition::Above(key)],
-                order: Order::KEY,
-                offset: 0,
-                after: None,
-                limit: left,
-                most_bytes: self.room(),
-            };
+            let above = Condition::AtLeast(resource.key, Value::Int(key.saturating_add(1)));
+            let all = Page::of_all(resource, above).shown();
+            let mut page = Page { limit: left, most_bytes: self.room(), ..all };
             let cells = loop {
                 match self.transaction.page(&page).await {
                     Err(error) if error.is_too_large() => match page.limit {

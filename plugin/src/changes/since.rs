@@ -53,7 +53,8 @@ impl<'a> ChangedSince<'a> {
         // Whatever has not changed since the feed began counts as changed then.
         let limited = since > clock.began;
         if limited {
-            page.conditions.push(Condition::Changed { since, ordered: !listing.ordered });
+            page.conditions.push(Condition::Changed(since));
+            page.by_change = !listing.ordered;
         }
         // A cursor of another kind is from before the feed began anew, so the list begins again.
         let way = match (listing.ordered, limited) {

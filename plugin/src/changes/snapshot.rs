@@ -38,6 +38,6 @@ impl Snapshot {
     /// began counts as changed then.
     pub(crate) fn changed_since(&self, moment: PrimitiveDateTime) -> Option<Condition> {
         let since = place_of(moment);
-        (since > self.clock.began).then_some(Condition::Changed { since, ordered: false })
+        (since > self.clock.began).then_some(Condition::Changed(since))
     }
 }

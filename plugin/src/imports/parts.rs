@@ -40,8 +40,8 @@ impl PresentParts {
             return Ok(());
         }
         self.present.extend(wholes.iter().map(|whole| (*whole, Vec::new())));
-        let page = Page::of_the(children.of, Condition::Among(by, wholes));
-        let cells = write.transaction.page(&Page { limit: i64::MAX, ..page }).await?;
+        let page = Page::of_all(children.of, Condition::among(by, &wholes));
+        let cells = write.transaction.page(&page).await?;
         for part in cells.records(children.of)? {
             if let Value::Int(whole) = part.value(by)? {
                 self.present.entry(*whole).or_default().push(part);

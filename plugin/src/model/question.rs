@@ -97,6 +97,8 @@ pub struct Page {
     pub conditions: Vec<Condition>,
     /// The order.
     pub order: Order,
+    /// Whether it has the order of changes instead, in which case it is limited to changed records.
+    pub by_change: bool,
     /// How many records to skip.
     pub offset: i64,
     /// After which of them to begin instead of skipping some: a key in the order of keys, a place in the
@@ -106,6 +108,9 @@ pub struct Page {
     pub limit: i64,
     /// How many bytes its long texts may have together. If they have more, it is not read.
     pub most_bytes: usize,
+    /// Whether anybody asks how many records satisfy the conditions. Of a page whose conditions name its records, or
+    /// their owners, by key, nobody does.
+    pub counted: bool,
 }
 
 impl Page {
@@ -127,12 +132,15 @@ impl Page {
             .map(|(at, of)| (at + 1, of))
     }
 
-    /// Whether its order is that of changes; `None` if it is not limited to changed records.
-    pub fn by_change(&self) -> Option<bool> {
-        self.conditions.iter().find_map(|condition| match condition {
-            Condition::Changed { ordered, .. } => Some(*ordered),
-            _ => None,
-        })
+    /// Whether it is limited to changed records.
+    pub fn is_of_changed(&self) -> bool {
+        self.conditions.iter().any(|condition| matches!(condition, Condition::Changed(_)))
+    }
+
+    /// Whether it has at most one record, which its key names.
+    pub fn is_of_one(&self) -> bool {
+        let names = |test: &Condition| matches!(test, Condition::Equals(name, _) if *name == self.resource.key);
+        self.conditions.iter().any(names)
     }
 
     /// Whether it begins where its list does.
@@ -143,7 +151,7 @@ impl Page {
     /// From which place on the feed of changes has its records, if nothing else limits it.
     pub fn only_changed(&self) -> Option<i64> {
         match self.conditions[..] {
-            [Condition::Changed { since, .. }] => Some(since),
+            [Condition::Changed(since)] => Some(since),
             _ => None,
         }
     }
@@ -159,29 +167,42 @@ impl Page {
         1 + self.columns().count() + usize::from(self.resource.versioned)
     }
 
-    /// The page of the single record that satisfies a condition, if it exists, with all of its fields.
-    pub fn of_the(resource: &'static Resource, condition: Condition) -> Self {
+    /// All records, with all of their fields, in the order of their keys.
+    pub fn of(resource: &'static Resource) -> Self {
         Self {
             resource,
             shape: Shape::Record,
-            conditions: vec![condition],
+            conditions: Vec::new(),
             order: Order::KEY,
+            by_change: false,
             offset: 0,
             after: None,
-            limit: 1,
+            limit: i64::MAX,
             most_bytes: usize::MAX,
+            counted: true,
         }
+    }
+
+    /// The page of the single record that satisfies a condition, if it exists, with all of its fields.
+    pub fn of_the(resource: &'static Resource, condition: Condition) -> Self {
+        Self { conditions: vec![condition], limit: 1, ..Self::of(resource) }
     }
 
     /// The page of a single record with all of its fields, if the record exists.
     pub fn of_one(resource: &'static Resource, key: i64) -> Self {
-        Self::of_the(resource, Condition::Key(key))
+        Self::of_the(resource, Condition::Equals(resource.key, Value::Int(key)))
     }
 
     /// The page of all records with these keys, with all of their fields.
     pub fn of_these(resource: &'static Resource, keys: Vec<i64>) -> Self {
         let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
-        Self { limit, ..Self::of_the(resource, Condition::Keys(keys)) }
+        Self { limit, ..Self::of_all(resource, Condition::among(resource.key, &keys)) }
+    }
+
+    /// The page of the records that a condition names by their keys, or by those of their owners, with all of
+    /// their fields.
+    pub fn of_all(resource: &'static Resource, condition: Condition) -> Self {
+        Self { conditions: vec![condition], counted: false, ..Self::of(resource) }
     }
 
     /// The same page with the fields of documents.
@@ -192,48 +213,34 @@ impl Page {
     /// The records to which a relation leads from the records with these keys: to one of them, from
     /// the keys that are in its field. They are in the order of the index that leads to them.
     pub fn of_related(relation: &Relation, shape: Shape, keys: Vec<i64>, limit: i64) -> Self {
-        let (condition, order) = match relation {
-            Relation::One(_) => (Condition::Keys(keys), Order::KEY),
+        let target = relation.target();
+        let (by, order) = match relation {
+            Relation::One(_) => (target.key, Order::KEY),
             Relation::Many(many) => {
-                let by = many.nested.by;
-                let order = Order { field: Some(by), descending: false };
-                (Condition::Among(by, keys), order)
+                (many.nested.by, Order { field: Some(many.nested.by), descending: false })
             }
         };
-        Self { shape, order, limit, ..Self::of_the(relation.target(), condition) }
+        Self { shape, order, limit, ..Self::of_all(target, Condition::among(by, &keys)) }
     }
 }
 
-/// A condition on a record.
+/// A condition on a record: what is true of it. Columns are fields, or the primary key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// The primary key equals this.
-    Key(i64),
-    /// Its primary key is one of these.
-    Keys(Vec<i64>),
-    /// Its primary key is greater than this: the records from there on, which are not counted.
-    Above(i64),
-    /// The field contains one of these keys.
-    Among(&'static str, Vec<i64>),
-    /// The field has this value.
+    /// The column has this value.
     Equals(&'static str, Value),
-    /// The field has one of these values, and only few records of a store do, however large it is.
+    /// The column has one of these values.
     OneOf(&'static str, Vec<Value>),
-    /// The field equals this or is greater.
+    /// The column equals this or is greater.
     AtLeast(&'static str, Value),
-    /// The field equals this or is less.
+    /// The column equals this or is less.
     AtMost(&'static str, Value),
     /// One of the fields contains this text, which is case-folded.
     Contains(&'static [&'static str], String),
     /// One of its parts has this text, which is case-folded. At most one record satisfies this.
     OfPart(&'static Part, String),
     /// The feed of changes has the record at this place or a later one.
-    Changed {
-        /// The place.
-        since: i64,
-        /// Whether the page is in the order of these places.
-        ordered: bool,
-    },
+    Changed(i64),
 }
 
 impl Condition {
@@ -242,15 +249,19 @@ impl Condition {
         Condition::Equals(field.name, value)
     }
 
-    /// The field of the condition, if it has exactly one.
-    pub fn field(&self) -> Option<&'static str> {
+    /// The column has one of these keys.
+    pub fn among(column: &'static str, keys: &[i64]) -> Self {
+        Condition::OneOf(column, keys.iter().map(|key| Value::Int(*key)).collect())
+    }
+
+    /// The column of the condition, if it has exactly one.
+    pub fn column(&self) -> Option<&'static str> {
         match self {
-            Condition::Among(name, _)
-            | Condition::Equals(name, _)
+            Condition::Equals(name, _)
             | Condition::OneOf(name, _)
             | Condition::AtLeast(name, _)
             | Condition::AtMost(name, _) => Some(name),
-            _ => None,
+            Condition::Contains(..) | Condition::OfPart(..) | Condition::Changed(_) => None,
         }
     }
 }

@@ -113,7 +113,7 @@ impl PersonCopy {
         self.text.extend_from_slice(format!("\"{}\":[", place.name()).as_bytes());
         let mut is_first = true;
         for keys in keys.chunks(privacy::AT_ONCE) {
-            let page = Page::of_the(resource, Condition::Keys(keys.to_vec()));
+            let page = Page::of_all(resource, Condition::among(resource.key, keys));
             let statement = sql::export(&page, &columns, None, self.reading.dialect());
             let mut rows = self.reading.stream(statement, &kinds)?;
             while let Some(mut row) = rows.try_next().await? {

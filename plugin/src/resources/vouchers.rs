@@ -202,7 +202,7 @@ async fn mine(call: &Call<'_>) -> Result<Response, Error> {
     let email = caller.and_then(|caller| caller.fact(fact::USER_EMAIL)).unwrap_or_default();
     let own = match email {
         // Vouchers without an address belong to no user.
-        "" => Condition::Key(0),
+        "" => Condition::Equals(MINE.key, Value::Int(0)),
         email => Condition::Equals("email_to_fold", Value::Text(value::fold(email))),
     };
     let page =

@@ -61,7 +61,8 @@ pub async fn check(
     let refuse = |why: String| Err(Fault::new(FaultKind::Refused, why).into());
     let find = async |kind, condition| find(kind, condition, store, registry).await;
     let status = async |key: &serde_json::Value| {
-        find("orderstatuses", Condition::Key(key.as_i64().unwrap_or_default())).await
+        let key = Value::Int(key.as_i64().unwrap_or_default());
+        find("orderstatuses", Condition::Equals("shop_orderstatus_id", key)).await
     };
     match name {
         of::DEFAULT_CURRENCY => {

@@ -46,7 +46,7 @@ pub enum Next {
     Ask(Probe),
 }
 
-/// How the records of a page are found.
+/// How the records of a page are found: all that there is to decide about its query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approach {
     /// The number of records that satisfy the conditions, if it is known already.
@@ -55,6 +55,8 @@ pub struct Approach {
     pub keys: Keys,
     /// How much of long texts determines the order in which they are found.
     pub texts: Texts,
+    /// Whether an index leads to them in their order, so that a scan ends with the page.
+    pub is_straight: bool,
 }
 
 /// How much of long texts determines an order.
@@ -70,7 +72,7 @@ pub enum Texts {
 impl Approach {
     /// Finds these keys, in the order of whole texts.
     pub fn new(total: Option<i64>, keys: Keys) -> Self {
-        Self { total, keys, texts: Texts::Whole }
+        Self { total, keys, ..Self::default() }
     }
 
     /// Finds its keys along an index that has only the beginnings of texts.
@@ -80,16 +82,24 @@ impl Approach {
 
     /// How to find a page for which no probe is needed.
     pub fn unasked(page: &Page) -> Self {
-        if is_named(page) {
-            return Approach::new(Some(0), Keys::Named);
-        }
-        if is_of_several(page) {
-            return Approach::new(None, Keys::FilterThenSortBy(index_of_several(page)));
-        }
-        match (page.resource.storage.counts.is_empty() || is_of_few(page), index_of_all(page)) {
-            (false, Some(index)) => Approach::new(None, Keys::IndexScan(Some(index))),
-            _ => Approach::default(),
-        }
+        let keys = if page.is_of_one() {
+            Keys::One
+        } else if !page.counted || begins_with_keys(page) {
+            Keys::Together
+        } else if let (true, Some(from)) = (page.by_change, page.from_change()) {
+            Keys::Feed(from)
+        } else if is_of_several(page) {
+            Keys::FilterThenSortBy(index_of_several(page))
+        } else if !page.resource.storage.counts.is_empty()
+            && !is_of_few(page)
+            && let Some(index) = index_of_all(page)
+        {
+            Keys::IndexScan(Some(index))
+        } else {
+            Keys::Planned
+        };
+        let total = (!page.counted).then_some(0);
+        Self { total, keys, texts: Texts::Whole, is_straight: true }
     }
 
     /// The total of a page that is known to be empty.
@@ -98,7 +108,7 @@ impl Approach {
     }
 }
 
-/// How the keys of a page are found.
+/// How the keys of a page are found. Where nothing else is said, they are read first, and then their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
     /// As the engine plans it: an index has the order, or there are few records.
@@ -114,13 +124,17 @@ pub enum Keys {
     FilterThenSortBy(Option<&'static Index>),
     /// From a bound on, skipping this many records after it.
     Seek(Condition, i64),
-    /// From groups of records, each of which refers to joined records with the same name.
-    Grouped(Vec<Group>),
+    /// From groups of records, each of which refers to joined records with the same name, along this index if
+    /// one has these.
+    Grouped(Option<&'static Index>, Vec<Group>),
+    /// In the feed of changes, from this place on: nothing else limits the page.
+    Feed(i64),
     /// The keys are known already.
     Known(Vec<i64>),
-    /// The conditions name the records, or their owners, by key. Such a page has all records that
-    /// somebody needs, so they are not counted.
-    Named,
+    /// The page has one record at most.
+    One,
+    /// Together with their rows: the conditions name the records, or a scan of the table meets them first.
+    Together,
     /// The page is empty.
     Empty,
 }
@@ -170,11 +184,6 @@ impl Probe {
             None => has_beginnings(page)
                 .then(|| Probe::Beginnings(Approach::unasked(page).by_beginnings())),
         }
-    }
-
-    /// Whether an index leads to a page, so that it is the first that is read.
-    pub fn is_needless(page: &Page) -> bool {
-        matches!(Probe::of(page), None | Some(Probe::Beginnings(_)))
     }
 
     /// The kinds of the columns of the result.
@@ -233,7 +242,9 @@ impl Probe {
             (Probe::Groups(join, _), rows) => {
                 let rows = rows.iter().map(|row| numbers(row, ["joined", "passed", "named"]));
                 let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-                Approach::new(None, Keys::Grouped(groups(page, join.by, rows)))
+                let indexes = page.resource.storage.indexes;
+                let index = indexes.iter().find(|index| index.fields == [join.by]);
+                Approach::new(None, Keys::Grouped(index, groups(page, join.by, rows)))
             }
             _ => {
                 return Err(Error::Contract(
@@ -261,10 +272,9 @@ fn joined_order(page: &Page) -> Option<&'static Join> {
 
 /// Whether a page is short in any store.
 fn is_of_few(page: &Page) -> bool {
-    let of_one = |test: &Condition| {
-        matches!(test, Condition::Key(_) | Condition::OfPart(..) | Condition::Changed { .. })
-    };
-    is_named(page) || page.conditions.iter().any(of_one)
+    let is_of_few =
+        |test: &Condition| matches!(test, Condition::OfPart(..) | Condition::Changed(_));
+    !page.counted || page.is_of_one() || page.conditions.iter().any(is_of_few)
 }
 
 /// Whether the records of a page have one of several values.
@@ -284,12 +294,11 @@ fn index_of_several(page: &Page) -> Option<&'static Index> {
     page.resource.storage.indexes.iter().filter(|index| narrowed(index) > 1).max_by_key(narrowed)
 }
 
-/// Whether the keys in the conditions of a page name its records, or the owners of its records.
-fn is_named(page: &Page) -> bool {
-    let names = |test: &Condition| {
-        matches!(test, Condition::Keys(_) | Condition::Above(_) | Condition::Among(..))
-    };
-    page.conditions.iter().any(names)
+/// Whether a page is where the primary key begins or ends, so that a scan meets its rows first and
+/// reads no others.
+fn begins_with_keys(page: &Page) -> bool {
+    let Page { resource, conditions, order, .. } = page;
+    page.is_first() && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()
 }
 
 /// Whether a page lists the records that contain a text, in the order of their keys.
@@ -479,12 +488,8 @@ fn fits(count: &Aggregate, page: &Page) -> bool {
             Condition::AtLeast(name, value) => whole_days(name, value, 0),
             Condition::AtMost(name, value) => whole_days(name, value, 1),
             Condition::Equals(..)
-            | Condition::Key(_)
-            | Condition::Keys(_)
-            | Condition::Above(_)
-            | Condition::Among(..)
             | Condition::Contains(..)
             | Condition::OfPart(..)
-            | Condition::Changed { .. } => false,
+            | Condition::Changed(_) => false,
         })
 }

@@ -2,7 +2,7 @@
 //! satisfy them.
 
 use super::approach;
-use super::columns::{folded, own, searched, tested, text_column};
+use super::columns::{folded, searched, tested, text_column};
 use super::statement::Builder;
 use super::texts::{Column, Found};
 use crate::model::question::{Condition, Page};
@@ -45,7 +45,7 @@ impl Builder<'_> {
 
     /// Joins the places of the records in the feed of changes, where the page is limited by them.
     pub(super) fn changes(&mut self, page: &Page) -> &mut Self {
-        if page.by_change().is_some() {
+        if page.is_of_changed() {
             let Resource { kind, key, .. } = page.resource;
             self.push(&format!(" JOIN shop_changes x ON x.kind = '{kind}' AND x.record = t.{key}"));
         }
@@ -94,10 +94,6 @@ impl Builder<'_> {
             }
         };
         match condition {
-            Condition::Key(key) => self.own(resource.key).push(" = ").bind(Value::Int(*key)),
-            Condition::Keys(keys) => self.among(&own(resource.key), keys),
-            Condition::Above(key) => self.own(resource.key).push(" > ").bind(Value::Int(*key)),
-            Condition::Among(name, keys) => self.among(&column(name), keys),
             Condition::Equals(name, value) => {
                 self.push(&column(name)).push(" = ").bind(value.clone())
             }
@@ -117,7 +113,7 @@ impl Builder<'_> {
                 }
                 if is_exact { self } else { self.contains(resource, names, text) }
             }
-            Condition::Changed { since, .. } => self.push("x.seq >= ").bind(Value::Int(*since)),
+            Condition::Changed(since) => self.push("x.seq >= ").bind(Value::Int(*since)),
             Condition::OfPart(part, text) => {
                 let (by, table, text_column) = (part.by, part.table, folded(part.field));
                 self.own(resource.key);
@@ -183,13 +179,7 @@ impl Builder<'_> {
                 Condition::OneOf(name, values) => self.push(joint).one_of(name, values.clone()),
                 Condition::AtLeast(_, value) => self.push(joint).push("day >= ").bind(day(value)),
                 Condition::AtMost(_, value) => self.push(joint).push("day <= ").bind(day(value)),
-                Condition::Key(_)
-                | Condition::Keys(_)
-                | Condition::Above(_)
-                | Condition::Among(..)
-                | Condition::Contains(..)
-                | Condition::OfPart(..)
-                | Condition::Changed { .. } => continue,
+                Condition::Contains(..) | Condition::OfPart(..) | Condition::Changed(_) => continue,
             };
             joint = " AND ";
         }
@@ -238,7 +228,7 @@ fn day(moment: &Value) -> Value {
 fn names(condition: &Condition, page: &Page, join: &Join) -> bool {
     match condition {
         Condition::Contains(names, _) => names.iter().any(|name| has(join, page, name)),
-        other => other.field().is_some_and(|name| has(join, page, name)),
+        other => other.column().is_some_and(|name| has(join, page, name)),
     }
 }
 

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use super::approach::{Approach, Group, Keys, Probe, Texts};
+use super::approach::{Approach, Group, Keys, Texts};
 use super::columns::{longest, next_order_column, order_column, own};
 use super::conditions::{Joins, and};
 use super::dialect::{Dialect, Limits};
 use super::statement::{Builder, Statement, Table, rounded_up};
 use crate::model::question::{Condition, Page, Shape};
-use crate::model::resource::VERSION;
+use crate::model::resource::{Index, VERSION};
 use crate::model::value::Value;
 
 /// The columns of pages whose fields are not selected, which would be half of the work of writing a page.
@@ -58,7 +58,8 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
 pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
     sql.begin_long_sort(page).push("SELECT ");
-    let total = if is_of_one(page) { sql.push("1") } else { sql.known_total(page, approach) };
+    let total =
+        if approach.keys == Keys::One { sql.push("1") } else { sql.known_total(page, approach) };
     total.push(" AS total, ").columns(page).rows(page, approach).finish()
 }
 
@@ -94,31 +95,37 @@ impl Builder<'_> {
     /// scanned up to the end of the page, and only the rows of the page are read. A page at the
     /// beginning needs no such scan.
     fn rows(&mut self, page: &Page, approach: &Approach) -> &mut Self {
-        if let Keys::Known(keys) = &approach.keys {
-            let page = Page { conditions: vec![Condition::Keys(keys.clone())], ..page.clone() };
-            return self.records(&page, Joins::All).order(&page, None, Texts::Whole);
-        }
-        if is_of_one(page) {
-            return self.records(page, Joins::All);
-        }
-        if begins_with_keys(page) || approach.keys == Keys::Named {
-            self.records(page, Joins::All).order(page, None, Texts::Whole);
-            return self.limits(page.limit, page.offset, true);
+        match &approach.keys {
+            Keys::Known(keys) => {
+                let known = vec![Condition::among(page.resource.key, keys)];
+                let page = Page { conditions: known, ..page.clone() };
+                return self.records(&page, Joins::All).order(&page, None, Texts::Whole);
+            }
+            Keys::One => return self.records(page, Joins::All),
+            Keys::Together => {
+                self.records(page, Joins::All).order(page, None, Texts::Whole);
+                return self.limits(page, page.offset, approach);
+            }
+            _ => {}
         }
         self.push(" FROM (").keys_of(page, approach);
         self.push(") p JOIN ").push(page.resource.table).push(" t ON ");
         self.own(page.resource.key).push(" = p.page_key").joins(page, Joins::All);
         match &approach.keys {
-            Keys::Grouped(_) => self.push(" ORDER BY p.place, ").key_order(page),
-            _ if page.by_change() == Some(true) => self.push(" ORDER BY p.place"),
+            Keys::Grouped(..) => self.push(" ORDER BY p.place, ").key_order(page),
+            _ if page.by_change => self.push(" ORDER BY p.place"),
             _ => self.order(page, None, Texts::Whole),
         }
     }
 
     pub(super) fn keys_of(&mut self, page: &Page, approach: &Approach) -> &mut Self {
         match &approach.keys {
-            Keys::Grouped(groups) => self.keys_of_groups(page, groups),
-            keys => self.keys(page, keys, approach.texts),
+            Keys::Grouped(index, groups) => self.keys_of_groups(page, *index, groups),
+            Keys::Feed(from) => {
+                self.push("SELECT x.record AS page_key, x.seq AS place").in_feed(page, *from);
+                self.push(" ORDER BY x.seq").limits(page, page.offset, approach)
+            }
+            keys => self.keys(page, keys, approach),
         }
     }
 
@@ -131,17 +138,12 @@ impl Builder<'_> {
     }
 
     /// Reads the keys of a page, in a column `page_key`.
-    fn keys(&mut self, page: &Page, keys: &Keys, texts: Texts) -> &mut Self {
-        let is_by_change = page.by_change() == Some(true);
-        if let (Some(from), true) = (page.from_change(), is_by_change) {
-            self.push("SELECT x.record AS page_key, x.seq AS place").in_feed(page, from);
-            return self.push(" ORDER BY x.seq").limits(page.limit, page.offset, true);
-        }
+    fn keys(&mut self, page: &Page, keys: &Keys, approach: &Approach) -> &mut Self {
         self.page_keys(page);
-        if is_by_change {
+        if page.by_change {
             self.push(", x.seq AS place");
         }
-        if texts == Texts::Beginnings {
+        if approach.texts == Texts::Beginnings {
             let column = page.order.field.and_then(|name| order_column(page.resource, name));
             self.push(&format!(", {} AS beginning", column.unwrap_or_default()));
         }
@@ -155,13 +157,13 @@ impl Builder<'_> {
                 let narrowed = index.map_or(&[][..], |index| index.fields);
                 let order = page.order.field.unwrap_or(page.resource.key);
                 self.conditions(page, |test| {
-                    test.field().is_some_and(|name| narrowed.contains(&name) || name == order)
+                    test.column().is_some_and(|name| narrowed.contains(&name) || name == order)
                 })
             }
             // Another index would lead to all records of a country or a time.
             Keys::FilterThenSortBy(Some(index)) => self.conditions(page, |test| {
                 let chooses = matches!(test, Condition::Equals(..) | Condition::OneOf(..));
-                chooses && test.field().is_some_and(|name| index.fields.contains(&name))
+                chooses && test.column().is_some_and(|name| index.fields.contains(&name))
             }),
             _ => self.conditions(page, |_| true),
         };
@@ -172,7 +174,8 @@ impl Builder<'_> {
         }
         if let Some(after) = page.after {
             self.push(and(page));
-            let place = if is_by_change { self.push("x.seq") } else { self.own(page.resource.key) };
+            let place =
+                if page.by_change { self.push("x.seq") } else { self.own(page.resource.key) };
             place.push(" > ").bind(Value::Int(after));
         }
         let form = match keys {
@@ -180,14 +183,22 @@ impl Builder<'_> {
             Keys::FilterThenSortBy(_) => Some(self.dialect.defeat_order_index),
             _ => None,
         };
-        let ordered =
-            if is_by_change { self.push(" ORDER BY x.seq") } else { self.order(page, form, texts) };
-        ordered.limits(page.limit, offset, Probe::is_needless(page))
+        let ordered = if page.by_change {
+            self.push(" ORDER BY x.seq")
+        } else {
+            self.order(page, form, approach.texts)
+        };
+        ordered.limits(page, offset, approach)
     }
 
     /// Reads the keys of a page, in a column `page_key`, with each group sorted by itself. The
     /// column `place` is the position of a key's group.
-    fn keys_of_groups(&mut self, page: &Page, groups: &[Group]) -> &mut Self {
+    fn keys_of_groups(
+        &mut self,
+        page: &Page,
+        index: Option<&Index>,
+        groups: &[Group],
+    ) -> &mut Self {
         // Empty groups are appended, so that few different numbers of groups occur.
         let none = groups.last().map(|last| Group { offset: 0, limit: 0, ..last.clone() });
         let nones = none.iter().cycle().take(rounded_up(groups.len()) - groups.len());
@@ -197,12 +208,10 @@ impl Builder<'_> {
             }
             self.push(&format!("SELECT page_key, {place} AS place FROM (")).page_keys(page);
             self.push(" FROM ").push(page.resource.table).push(" t");
-            let sorted =
-                page.resource.storage.indexes.iter().find(|index| index.fields == [group.by]);
-            if let Some(index) = sorted {
+            if let Some(index) = index {
                 self.push(&(self.dialect.index_hint)(index.name));
             }
-            self.joins(page, Joins::OfConditions).conditions(page, |_| sorted.is_none());
+            self.joins(page, Joins::OfConditions).conditions(page, |_| index.is_none());
             self.push(and(page));
             match group.of[..] {
                 [0] => self.own(group.by).push(" IS NULL"),
@@ -218,18 +227,17 @@ impl Builder<'_> {
         self.push("SELECT ").own(page.resource.key).push(" AS page_key")
     }
 
-    /// Adds the limit and the offset of a page; `straight` means that the page is reached along an
-    /// index, without sorting.
-    fn limits(&mut self, limit: i64, offset: i64, straight: bool) -> &mut Self {
+    /// Adds the limit of a page and this offset.
+    fn limits(&mut self, page: &Page, offset: i64, approach: &Approach) -> &mut Self {
         let in_text = match self.dialect.limits {
             Limits::Bound => false,
-            Limits::TextOfIndex => offset == 0 && (straight || self.binds.is_empty()),
+            Limits::TextOfIndex => offset == 0 && (approach.is_straight || self.binds.is_empty()),
             Limits::Text => offset == 0,
         };
         if !in_text {
-            return self.bind_limits(limit, offset);
+            return self.bind_limits(page.limit, offset);
         }
-        self.push(&format!(" LIMIT {}", rounded(limit)))
+        self.push(&format!(" LIMIT {}", rounded(page.limit)))
     }
 
     fn bind_limits(&mut self, limit: i64, offset: i64) -> &mut Self {
@@ -328,16 +336,4 @@ fn rounded(limit: i64) -> i64 {
 
 fn direction(page: &Page) -> &'static str {
     if page.order.descending { " DESC" } else { "" }
-}
-
-/// Whether a page has at most one record.
-fn is_of_one(page: &Page) -> bool {
-    page.conditions.iter().any(|condition| matches!(condition, Condition::Key(_)))
-}
-
-/// Whether a page is where the primary key begins or ends, so that a scan meets its rows first and
-/// reads no others.
-fn begins_with_keys(page: &Page) -> bool {
-    let Page { resource, conditions, order, .. } = page;
-    page.is_first() && conditions.is_empty() && order.field.is_none() && resource.joins.is_empty()
 }

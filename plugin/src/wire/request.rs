@@ -216,16 +216,8 @@ impl Listing {
 
     /// The requested page of the resource, under these conditions.
     pub fn page(&self, resource: &'static Resource, conditions: Vec<Condition>) -> Page {
-        Page {
-            resource,
-            shape: Shape::List,
-            conditions,
-            order: self.order,
-            offset: self.offset,
-            after: None,
-            limit: self.limit,
-            most_bytes: usize::MAX,
-        }
+        let Self { order, offset, limit, .. } = *self;
+        Page { shape: Shape::List, conditions, order, offset, limit, ..Page::of(resource) }
     }
 }
 

@@ -212,11 +212,15 @@ async fn no_list_scans_or_sorts_a_table() {
 async fn a_page_after_another_is_read_from_where_that_ended() {
     let (store, database) = filled().await;
     let mut transaction = reading(&store, database.engine).await;
-    let since = Condition::Changed { since: 1_000_000, ordered: true };
+    let since = Condition::Changed(1_000_000);
     let by_key = ["products", "products?filter[manufacturer]=3", "orders", "customers"];
     let by_key = by_key.map(|request| Page { order: Order::KEY, ..page_of(request) });
     let by_change = ["products", "orders", "customers"];
-    let by_change = by_change.map(|kind| Page { conditions: vec![since.clone()], ..page_of(kind) });
+    let by_change = by_change.map(|kind| Page {
+        conditions: vec![since.clone()],
+        by_change: true,
+        ..page_of(kind)
+    });
     for page in by_key.into_iter().chain(by_change) {
         let page = Page { after: Some(1_500), limit: 101, ..page };
         let approach = transaction.approach(&page).await.unwrap();
@@ -528,14 +532,11 @@ async fn every_column_that_a_resource_names_exists() {
         let orders = resource.list.iter().map(|field| Some(field.name)).chain([None]);
         for field in orders {
             let page = Page {
-                resource,
                 shape: Shape::Detail,
                 conditions: searched.clone().collect(),
                 order: Order { field, descending: true },
-                offset: 0,
-                after: None,
                 limit: 1,
-                most_bytes: usize::MAX,
+                ..Page::of(resource)
             };
             let read = store.page(&page).await;
             assert!(read.is_ok(), "{} by {field:?}: {:?}", resource.kind, read.err());

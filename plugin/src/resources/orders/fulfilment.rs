@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::model::field::{Field, text};
 use crate::model::kept;
 use crate::model::presentation::{Group, Presentation};
-use crate::model::question::{Condition, Page, Shape};
+use crate::model::question::{Condition, Page};
 use crate::model::resource::{
     Order, Permissions, Resource, Storage, date_from, date_to, filter, index,
 };
@@ -144,16 +144,8 @@ const LAST_TRACKING_ID: Field = text("ordershipping_tracking_id", 255).computed(
 
 /// The pick list: this many of the open orders, the oldest first.
 pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
-    Ok(Page {
-        resource: &ORDERFULFILMENTS,
-        shape: Shape::Record,
-        conditions: open_ones(shop, &[]).await?,
-        order: ORDERFULFILMENTS.order,
-        offset: 0,
-        after: None,
-        limit,
-        most_bytes: usize::MAX,
-    })
+    let (conditions, order) = (open_ones(shop, &[]).await?, ORDERFULFILMENTS.order);
+    Ok(Page { conditions, order, limit, ..Page::of(&ORDERFULFILMENTS) })
 }
 
 /// Limits a list to orders that are to be shipped, and to open ones unless a client filters by state or
@@ -161,7 +153,7 @@ pub async fn pick_list(shop: &Shop, limit: i64) -> Result<Page, Error> {
 async fn open_ones(shop: &Shop, filters: &[Condition]) -> Result<Vec<Condition>, Error> {
     let shippable = Condition::equals(&IS_SHIPPABLE, Value::Int(1));
     let asked = |filter: &Condition| {
-        filter.field().is_some_and(|name| name == STATE.name || name == STATUS.name)
+        filter.column().is_some_and(|name| name == STATE.name || name == STATUS.name)
     };
     if filters.iter().any(asked) {
         return Ok(vec![shippable]);
