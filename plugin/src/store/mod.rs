@@ -23,6 +23,7 @@ mod postgres;
 mod ready;
 mod reconciliation;
 mod session;
+mod sockets;
 mod sqlite;
 mod transaction;
 mod upkeep;

@@ -24,6 +24,7 @@ use super::pools::Pools;
 use super::ready::Ready;
 use super::reconciliation::bring_up_to_date;
 use super::session;
+use super::sockets;
 use crate::error::{Constraint, Error};
 use crate::model::registry::Registry;
 use crate::model::value::{Cell, Kind, Value};
@@ -73,10 +74,12 @@ impl Driver for MySql {
         );
         let pool = |begin: &'static str| {
             let (options, session) = (options.clone(), session.clone());
+            let port = options.get_port();
             let pool: MySqlPoolOptions = bounded(MySqlPoolOptions::new());
             let pool = pool.after_connect(move |connection, _| {
                 let session = sql_text(session.clone());
                 Box::pin(async move {
+                    sockets::send_at_once(port);
                     connection.execute(session).await?;
                     connection.execute(begin).await.map(drop)
                 })

@@ -27,6 +27,7 @@ use super::pools::Pools;
 use super::ready::Ready;
 use super::reconciliation::bring_up_to_date;
 use super::session;
+use super::sockets;
 use crate::error::{Constraint, Error};
 use crate::model::moment;
 use crate::model::registry::Registry;
@@ -59,9 +60,13 @@ impl Driver for Postgres {
             answer.as_millis(),
             CHECKED.as_millis()
         );
+        let port = options.get_port();
         let pool = pool.after_connect(move |connection, _| {
             let session = sql_text(session.clone());
-            Box::pin(async move { connection.execute(sqlx::raw_sql(session)).await.map(drop) })
+            Box::pin(async move {
+                sockets::send_at_once(port);
+                connection.execute(sqlx::raw_sql(session)).await.map(drop)
+            })
         });
         Pools::of_server(Ready::new(pool.connect_lazy_with(options)))
     }

@@ -166,7 +166,7 @@ async fn waiting_for_a_stalled_database_is_limited() {
 }
 
 /// A store whose connections pass through a proxy.
-async fn bare_behind_a_proxy() -> (Bare, Proxy) {
+pub(super) async fn bare_behind_a_proxy() -> (Bare, Proxy) {
     let mut store = Bare::open().await;
     let proxy = Proxy::to(store.database.server_address()).await;
     // The proxy has to read the traffic.

@@ -29,6 +29,7 @@ mod replica;
 #[cfg(engine = "sqlite")] // Requests are refused before any SQL.
 mod serving;
 mod shared_database;
+mod sockets;
 #[cfg(engine = "sqlite")] // Signals do not depend on the engine.
 mod stopping;
 mod token_limits;

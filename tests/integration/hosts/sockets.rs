@@ -1,0 +1,45 @@
+//! The connections of a host to its database server.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use host_interface::Method;
+use rustix::net::getpeername;
+use rustix::net::sockopt::tcp_nodelay;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use serde_json::json;
+
+use super::faults::bare_behind_a_proxy;
+
+/// A connection that keeps packets back waits for 40 ms at each statement that is longer than one.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "a file has no connections")]
+async fn what_is_written_to_a_server_is_sent_at_once() {
+    let (store, proxy) = bare_behind_a_proxy().await;
+    let oak = json!({"manufacturer_name": "Oak"});
+    assert_eq!(store.ask(Method::Post, "/manufacturers", oak).await.status(), 201);
+    assert_eq!(store.ask(Method::Get, "/manufacturers", json!(null)).await.status(), 200);
+    let connections = connections_to(proxy.address);
+    assert!(!connections.is_empty());
+    for connection in connections {
+        assert_eq!(tcp_nodelay(connection), Ok(true));
+    }
+}
+
+/// The connections of this process to an address, each a copy of its socket.
+fn connections_to(address: SocketAddr) -> Vec<OwnedFd> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
+    let sockets = open.filter(|path| {
+        std::fs::read_link(path).is_ok_and(|of| of.to_string_lossy().starts_with("socket:"))
+    });
+    let copies = sockets.filter_map(|path| {
+        let number = path.file_name()?.to_str()?.parse().ok()?;
+        pidfd_getfd(&own, number, PidfdGetfdFlags::empty()).ok()
+    });
+    let leads_there = |socket: &OwnedFd| {
+        let peer = getpeername(socket).ok().flatten();
+        peer.is_some_and(|peer| SocketAddr::try_from(peer) == Ok(address))
+    };
+    copies.filter(leads_there).collect()
+}
