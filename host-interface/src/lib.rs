@@ -64,6 +64,7 @@
 //! | `panic` | catching panics |
 //! | `outcome` | the result of a call as it crosses |
 //! | `acl` | actions, assets, suggested grants |
+//! | `connections` | how connections of the process send: [`send_at_once`] |
 //! | `command` | commands for operators, and what they report: a [`Command`], a [`CommandOutput`] |
 //! | `auth` | credentials and what an authenticator concludes from them |
 //! | `delivery` | a request that a plugin has its host send to another site: a [`Delivery`] |
@@ -88,6 +89,7 @@ mod body;
 mod caller;
 mod chunk;
 mod command;
+mod connections;
 mod delivery;
 mod description;
 mod environment;
@@ -124,6 +126,7 @@ pub use body::Body;
 pub use caller::{Caller, Denial, Principal};
 pub use chunk::Chunk;
 pub use command::{Command, CommandOutput};
+pub use connections::send_at_once;
 pub use delivery::{Delivered, Delivery};
 pub use description::Description;
 pub use environment::Environment;

@@ -59,14 +59,21 @@ impl Database {
             Kind::Postgres(url) => {
                 let options = database_url::postgres(url).ok_or_else(unknown)?;
                 let options = options.application_name(env!("CARGO_PKG_NAME"));
-                let pool = server_pool(PgPoolOptions::new())
-                    .after_connect(|connection, _| Box::pin(async { bounded(connection).await }));
+                let port = options.get_port();
+                let pool = server_pool(PgPoolOptions::new()).after_connect(move |connection, _| {
+                    host_interface::send_at_once(port);
+                    Box::pin(async { bounded(connection).await })
+                });
                 Ok(Self::Postgres(pool.connect_lazy_with(options)))
             }
             Kind::MySql(url) => {
                 let options = database_url::mysql(url).ok_or_else(unknown)?;
-                let pool = server_pool(PoolOptions::<MySql>::new())
-                    .after_connect(|connection, _| Box::pin(async { strict(connection).await }));
+                let port = options.get_port();
+                let pool = server_pool(PoolOptions::<MySql>::new());
+                let pool = pool.after_connect(move |connection, _| {
+                    host_interface::send_at_once(port);
+                    Box::pin(async { strict(connection).await })
+                });
                 Ok(Self::MySql(pool.connect_lazy_with(options)))
             }
         }

@@ -256,9 +256,35 @@ impl Probe {
     }
 }
 
+/// How the records that satisfy the conditions of a page are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// By a table of kept counts.
+    Kept(&'static Aggregate),
+    /// By a query of kept counts of other tables.
+    Elsewhere(&'static str),
+    /// In the feed of changes, from this place on.
+    InFeed(i64),
+    /// One by one, or as the engine's index of texts finds them.
+    Records,
+}
+
+impl Count {
+    /// The cheapest way.
+    pub(super) fn of(page: &Page) -> Self {
+        let elsewhere = page.resource.storage.everything.filter(|_| page.conditions.is_empty());
+        match (counted(page, None), elsewhere, page.only_changed()) {
+            (Some(count), _, _) => Count::Kept(count),
+            (None, Some(query), _) => Count::Elsewhere(query),
+            (None, None, Some(since)) => Count::InFeed(since),
+            (None, None, None) => Count::Records,
+        }
+    }
+}
+
 /// The table of kept counts that contains the total of a page, for each value of one more field if
 /// one is given.
-pub fn counted(page: &Page, also: Option<&str>) -> Option<&'static Aggregate> {
+fn counted(page: &Page, also: Option<&str>) -> Option<&'static Aggregate> {
     let has = |count: &&Aggregate| also.is_none_or(|by| count.has(by));
     page.resource.storage.counts.iter().copied().filter(has).find(|count| fits(count, page))
 }

@@ -1,7 +1,7 @@
 //! The conditions of a page as SQL, the joins that they need, and the number of records that
 //! satisfy them.
 
-use super::approach;
+use super::approach::Count;
 use super::columns::{folded, searched, tested, text_column};
 use super::statement::Builder;
 use super::texts::{Column, Found};
@@ -135,22 +135,19 @@ impl Builder<'_> {
 
     /// The number of records that satisfy the conditions, from a table of kept counts if one fits.
     pub(super) fn total(&mut self, page: &Page) -> &mut Self {
-        if let Some(count) = approach::counted(page, None) {
-            self.push("SELECT coalesce(sum(n), 0) FROM ").push(count.table);
-            return self.counted_conditions(page);
-        }
-        if let Some(everything) = page.resource.storage.everything
-            && page.conditions.is_empty()
-        {
-            return self.push(everything);
-        }
-        if let Some(found) = self.finds_all(page) {
-            return self.push("SELECT count(").push(found.keys).push(") FROM ").found(found);
-        }
-        self.push("SELECT count(*)");
-        match page.only_changed() {
-            Some(since) => self.in_feed(page, since),
-            None => self.records(page, Joins::OfConditions),
+        match Count::of(page) {
+            Count::Kept(count) => {
+                self.push("SELECT coalesce(sum(n), 0) FROM ").push(count.table);
+                self.counted_conditions(page)
+            }
+            Count::Elsewhere(query) => self.push(query),
+            Count::InFeed(since) => self.push("SELECT count(*)").in_feed(page, since),
+            Count::Records => match self.finds_all(page) {
+                Some(found) => {
+                    self.push("SELECT count(").push(found.keys).push(") FROM ").found(found)
+                }
+                None => self.push("SELECT count(*)").records(page, Joins::OfConditions),
+            },
         }
     }
 

@@ -23,7 +23,6 @@ mod postgres;
 mod ready;
 mod reconciliation;
 mod session;
-mod sockets;
 mod sqlite;
 mod transaction;
 mod upkeep;

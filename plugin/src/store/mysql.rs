@@ -24,7 +24,6 @@ use super::pools::Pools;
 use super::ready::Ready;
 use super::reconciliation::bring_up_to_date;
 use super::session;
-use super::sockets;
 use crate::error::{Constraint, Error};
 use crate::model::registry::Registry;
 use crate::model::value::{Cell, Kind, Value};
@@ -79,7 +78,7 @@ impl Driver for MySql {
             let pool = pool.after_connect(move |connection, _| {
                 let session = sql_text(session.clone());
                 Box::pin(async move {
-                    sockets::send_at_once(port);
+                    host_interface::send_at_once(port);
                     connection.execute(session).await?;
                     connection.execute(begin).await.map(drop)
                 })

@@ -27,7 +27,6 @@ use super::pools::Pools;
 use super::ready::Ready;
 use super::reconciliation::bring_up_to_date;
 use super::session;
-use super::sockets;
 use crate::error::{Constraint, Error};
 use crate::model::moment;
 use crate::model::registry::Registry;
@@ -64,7 +63,7 @@ impl Driver for Postgres {
         let pool = pool.after_connect(move |connection, _| {
             let session = sql_text(session.clone());
             Box::pin(async move {
-                sockets::send_at_once(port);
+                host_interface::send_at_once(port);
                 connection.execute(sqlx::raw_sql(session)).await.map(drop)
             })
         });

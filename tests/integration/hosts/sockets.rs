@@ -1,11 +1,8 @@
 //! The connections of a host to its database server.
 
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::net::{SocketAddr, TcpStream};
 
 use host_interface::Method;
-use rustix::net::getpeername;
-use rustix::net::sockopt::tcp_nodelay;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use serde_json::json;
 
@@ -22,12 +19,12 @@ async fn what_is_written_to_a_server_is_sent_at_once() {
     let connections = connections_to(proxy.address);
     assert!(!connections.is_empty());
     for connection in connections {
-        assert_eq!(tcp_nodelay(connection), Ok(true));
+        assert!(connection.nodelay().unwrap());
     }
 }
 
 /// The connections of this process to an address, each a copy of its socket.
-fn connections_to(address: SocketAddr) -> Vec<OwnedFd> {
+fn connections_to(address: SocketAddr) -> Vec<TcpStream> {
     let own = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
     let open = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
     let sockets = open.filter(|path| {
@@ -35,11 +32,7 @@ fn connections_to(address: SocketAddr) -> Vec<OwnedFd> {
     });
     let copies = sockets.filter_map(|path| {
         let number = path.file_name()?.to_str()?.parse().ok()?;
-        pidfd_getfd(&own, number, PidfdGetfdFlags::empty()).ok()
+        pidfd_getfd(&own, number, PidfdGetfdFlags::empty()).map(TcpStream::from).ok()
     });
-    let leads_there = |socket: &OwnedFd| {
-        let peer = getpeername(socket).ok().flatten();
-        peer.is_some_and(|peer| SocketAddr::try_from(peer) == Ok(address))
-    };
-    copies.filter(leads_there).collect()
+    copies.filter(|socket| socket.peer_addr().is_ok_and(|peer| peer == address)).collect()
 }
