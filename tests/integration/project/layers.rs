@@ -35,6 +35,7 @@ const HOUSES: &[House] = &[
             &[
                 "acl",
                 "auth",
+                "connections",
                 "delivery",
                 "environment",
                 "error",
