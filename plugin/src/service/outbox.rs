@@ -413,8 +413,8 @@ fn pause(attempts: i64) -> i64 {
 /// that cannot be sent do not block the others.
 fn due_mails() -> Page {
     let order = Order { field: Some(DUE_AT.field.name), descending: false };
-    let waits = Condition::equals(&GIVEN_UP, Value::Int(0));
-    Page { order, limit: AT_ONCE, ..Page::of_the(&MAILS, waits) }
+    let conditions = vec![Condition::equals(&GIVEN_UP, Value::Int(0))];
+    Page { conditions, order, limit: AT_ONCE, ..Page::of(&MAILS) }
 }
 
 /// The table of mails, which no route shows.

@@ -46,7 +46,7 @@ pub enum Next {
     Ask(Probe),
 }
 
-/// How the records of a page are found: all that there is to decide about its query.
+/// How the records of a page are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approach {
     /// The number of records that satisfy the conditions, if it is known already.

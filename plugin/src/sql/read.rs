@@ -125,7 +125,7 @@ impl Builder<'_> {
                 self.push("SELECT x.record AS page_key, x.seq AS place").in_feed(page, *from);
                 self.push(" ORDER BY x.seq").limits(page, page.offset, approach)
             }
-            keys => self.keys(page, keys, approach),
+            _ => self.keys(page, approach),
         }
     }
 
@@ -138,7 +138,8 @@ impl Builder<'_> {
     }
 
     /// Reads the keys of a page, in a column `page_key`.
-    fn keys(&mut self, page: &Page, keys: &Keys, approach: &Approach) -> &mut Self {
+    fn keys(&mut self, page: &Page, approach: &Approach) -> &mut Self {
+        let keys = &approach.keys;
         self.page_keys(page);
         if page.by_change {
             self.push(", x.seq AS place");

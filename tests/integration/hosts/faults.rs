@@ -180,7 +180,7 @@ pub(super) async fn bare_behind_a_proxy() -> (Bare, Proxy) {
     (store, proxy)
 }
 
-async fn create_manufacturer(store: &Bare) -> Response {
+pub(super) async fn create_manufacturer(store: &Bare) -> Response {
     store.ask(Method::Post, "/manufacturers", json!({"manufacturer_name": "Birch"})).await
 }
 

@@ -6,15 +6,14 @@ use host_interface::Method;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use serde_json::json;
 
-use super::faults::bare_behind_a_proxy;
+use super::faults::{bare_behind_a_proxy, create_manufacturer};
 
 /// A connection that keeps packets back waits for 40 ms at each statement that is longer than one.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "a file has no connections")]
 async fn what_is_written_to_a_server_is_sent_at_once() {
     let (store, proxy) = bare_behind_a_proxy().await;
-    let oak = json!({"manufacturer_name": "Oak"});
-    assert_eq!(store.ask(Method::Post, "/manufacturers", oak).await.status(), 201);
+    assert_eq!(create_manufacturer(&store).await.status(), 201);
     assert_eq!(store.ask(Method::Get, "/manufacturers", json!(null)).await.status(), 200);
     let connections = connections_to(proxy.address);
     assert!(!connections.is_empty());

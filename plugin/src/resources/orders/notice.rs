@@ -83,8 +83,7 @@ pub(super) async fn queue_mail(
 async fn missing(order: i64, write: &mut Write<'_>) -> Result<Vec<Contained>, Error> {
     let by_order = Condition::equals(&ORDER_KEY, Value::Int(order));
     let mentioned = Condition::equals(&BACKORDER_IN_MAIL, Value::Int(1));
-    let mut page = Page { limit: i64::MAX, ..Page::of_the(&FULFILMENT_ITEMS, by_order) };
-    page.conditions.push(mentioned);
+    let page = Page { conditions: vec![by_order, mentioned], ..Page::of(&FULFILMENT_ITEMS) };
     let mut missing = Vec::new();
     for item in write.transaction.page(&page).await?.records(&FULFILMENT_ITEMS)? {
         let open = item.need(&QUANTITY)? - item.need(&SHIPPED)?;

@@ -289,7 +289,7 @@ impl Content {
 impl Contents {
     async fn of(order: i64, write: &mut Write<'_>) -> Result<Self, Error> {
         let by_order = Condition::equals(&ORDER_KEY, Value::Int(order));
-        let all = Page { limit: i64::MAX, ..Page::of_the(&FULFILMENT_ITEMS, by_order) };
+        let all = Page { conditions: vec![by_order], ..Page::of(&FULFILMENT_ITEMS) };
         let records = write.transaction.page(&all).await?.records(&FULFILMENT_ITEMS)?;
         let contents = records.iter().map(|record| {
             Ok(Content {

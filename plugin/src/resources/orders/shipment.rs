@@ -78,9 +78,10 @@ pub(super) async fn all(order: i64, write: &mut Write<'_>) -> Result<Vec<Record>
 
 async fn read(order: i64, limit: i64, write: &mut Write<'_>) -> Result<Vec<Record>, Error> {
     let page = Page {
+        conditions: vec![Condition::equals(&ORDER_KEY, Value::Int(order))],
         order: Order { field: None, descending: true },
         limit,
-        ..Page::of_the(&SHIPMENTS, Condition::equals(&ORDER_KEY, Value::Int(order)))
+        ..Page::of(&SHIPMENTS)
     };
     write.transaction.page(&page).await?.records(&SHIPMENTS)
 }

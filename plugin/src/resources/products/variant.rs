@@ -117,7 +117,7 @@ pub(super) fn complete(draft: &mut Draft, price: Money, stock: i64) -> Result<i6
 /// The variants of a product beside its master, in the order of their keys.
 pub(crate) async fn of_product(key: i64, write: &mut Write<'_>) -> Result<Vec<Record>, Error> {
     let of_product = Condition::equals(&OWNER, Value::Int(key));
-    let all = Page { limit: i64::MAX, ..Page::of_the(&VARIANTS, of_product) };
+    let all = Page { conditions: vec![of_product], ..Page::of(&VARIANTS) };
     let mut further = Vec::new();
     for variant in write.transaction.page(&all).await?.records(&VARIANTS)? {
         if !variant.need(&IS_MASTER)? {
