@@ -11,11 +11,13 @@ const TABLES: &str = "SELECT table_name, \
     FROM information_schema.columns \
     WHERE table_schema = DATABASE() AND is_generated = 'NEVER' GROUP BY table_name";
 
-/// The triggers in their order, which matters where a table has several for the same event, each in its mode.
+/// The triggers in their order, which matters where a table has several for the same event, each in its mode. By
+/// `trigger_schema` the server would read those of all databases, and close the connection if one of these is removed
+/// meanwhile.
 const TRIGGERS: &str = "SELECT concat('SET SESSION sql_mode = \"', sql_mode, '\"; CREATE TRIGGER ', \
     trigger_name, ' ', action_timing, ' ', event_manipulation, ' ON ', event_object_table, \
     ' FOR EACH ROW ', action_statement) \
-    FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY action_order";
+    FROM information_schema.triggers WHERE event_object_schema = DATABASE() ORDER BY action_order";
 
 /// The statements that fill a new database like this one, from which they take the rows.
 pub async fn recipe(server: &str, database: &str) -> String {
