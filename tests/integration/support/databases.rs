@@ -65,6 +65,11 @@ pub fn servers(variable: &str) -> Vec<String> {
     named.split(',').filter(|server| !server.is_empty()).map(str::to_owned).collect()
 }
 
+/// For [`Database::change_waits`].
+pub const LONGER: i8 = 5;
+/// For [`Database::change_waits`].
+pub const SHORTER: i8 = -LONGER;
+
 /// A new database that is removed with the test.
 pub struct Database {
     pub engine: Engine,
@@ -178,20 +183,24 @@ impl Database {
 
     /// Runs a statement that the program itself would not run.
     pub async fn execute(&self, statement: &str) {
-        let url = self.url();
+        self.execute_at(&self.url(), statement).await;
+    }
+
+    /// The same for the database at this address, on the same engine.
+    pub async fn execute_at(&self, url: &str, statement: &str) {
         let statement = AssertSqlSafe(statement.to_owned());
         match self.engine {
             Engine::Sqlite => {
-                let mut file = SqliteConnection::connect(&url).await.unwrap();
+                let mut file = SqliteConnection::connect(url).await.unwrap();
                 file.execute(statement).await.unwrap();
                 file.close().await.unwrap();
             }
             Engine::Postgres => {
-                let mut server = PgConnection::connect(&url).await.unwrap();
+                let mut server = PgConnection::connect(url).await.unwrap();
                 server.execute(statement).await.unwrap();
             }
             Engine::MariaDb => {
-                let mut server = MySqlConnection::connect(&url).await.unwrap();
+                let mut server = MySqlConnection::connect(url).await.unwrap();
                 server.execute(statement).await.unwrap();
             }
         }
@@ -237,6 +246,17 @@ impl Database {
                 sqlx::query_scalar(query).fetch_all(&mut server).await.unwrap()
             }
         }
+    }
+
+    /// Makes those who have to wait a second for another attempt to sign in wait for 32, or the other way
+    /// round: how many attempts a machine makes in a second is not what a test is about.
+    pub async fn change_waits(&self, url: &str, failures: i8) {
+        let change = format!(
+            "UPDATE host_sign_in_failures SET failures = failures + {failures} \
+             WHERE failures >= CASE kind WHEN 'address' THEN 20 ELSE 5 END \
+             AND kind NOT IN ('name', 'code')"
+        );
+        self.execute_at(url, &change).await;
     }
 
     /// Runs statements in a transaction that is committed after something else has happened.
