@@ -6,7 +6,6 @@ use std::time::Duration;
 use example_host::{Force, ServerSettings, Site};
 use serde_json::json;
 
-use crate::support::databases::LONGER;
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Setup, Shop, library};
 use crate::support::process::{Place, operator};
 use crate::support::visitor::{PASSWORD, Visitor, add, beside, field, id};
@@ -216,7 +215,7 @@ async fn repeated_refusals_are_one_entry_with_their_number() {
     for number in 0..9 {
         Visitor::of(&served.url("")).sign_in("ann", "not the password").await;
         if number == 4 {
-            place.database.change_waits(&place.site_url(), LONGER).await;
+            place.database.lengthen_waits(&place.site_url()).await;
         }
     }
     served.stop().await;
