@@ -24,13 +24,19 @@ pub enum Request {
     Save(&'static str, &'static str),
 }
 
+/// What a catalogue may show of a product.
+const NAMED: &str =
+    "fields[products]=product_name,sku,price,quantity,enabled,visibility,main_image,created_on";
+
 /// The requests to a store without webhooks, in the order of the table. Reads come first, so that they find the store
 /// as it was made.
-pub const ALL: [Route; 23] = [
+pub const ALL: [Route; 25] = [
     read("products", |_| "/products".into()),
     read("products at half", |_| "/products?page[offset]=1000".into()),
     read("search of products", |_| "/products?filter[search]=wren".into()),
     read("one product", |nth| format!("/products/{}", 7 + nth)),
+    read("one product, its fields named", |nth| format!("/products/{}?{NAMED}", 7 + nth)),
+    read("products with their manufacturers", |_| "/products?include=manufacturer".into()),
     read("a product of six variants", |nth| format!("/products/{}", of_six(nth))),
     read("its variants", |nth| format!("/products/{}/variants", of_six(nth))),
     read("inventory report", |_| "/reports/inventory".into()),
