@@ -15,7 +15,7 @@ use super::load::{Ask, Client, rate};
 use super::stores::{Engine, Host, Store};
 use super::writes::{Write, Writer, Written};
 
-/// A read of this build may take this much of the time that it took before, for what it showed before.
+/// A read of this build may take this much of the time that it took before.
 const READ: f64 = 0.95;
 /// A read below its bar is measured again in so many times as many rounds, because single ratios vary by a tenth.
 const AGAIN: usize = 5;
@@ -35,36 +35,34 @@ pub async fn measure(settings: &Settings, [before, now]: &[Store; 2]) {
     );
     println!("| what | before | now | ratio | bar |");
     println!("|---|---|---|---|---|");
-    let [of_before, of_now] = [before.serve(), now.serve()];
-    let hosts = [&of_before, &of_now];
+    let hosts = [before.serve(), now.serve()];
     let (reads, mut ratios, mut missed) = (cases::reads(), Vec::new(), Vec::new());
     for case in reads.iter().filter(|case| is_chosen(case, settings)) {
         let path = case.path(now.size);
         let Some(answer) = both_answer(&hosts, &path).await else { continue };
-        let mut name = case.name.clone();
-        let (mut taken, mut ratio) = read(&hosts, [&path, &path], settings.rounds).await;
-        let as_before = as_before(&path, &answer).filter(|_| is_below(ratio));
-        if let Some(as_before) = as_before
-            && both_answer(&[hosts[1]; 2], &as_before).await.is_some()
-        {
-            let alike = read(&hosts, [&path, &as_before], settings.rounds).await;
-            // To name what is shown costs something, too.
-            if alike.1 > ratio {
-                print(&name, taken, 0, ratio, None);
-                name += ", what it showed before";
-                (taken, ratio) = alike;
-            }
+        let mut taken = rates(&hosts, [&path; 2], settings.rounds).await;
+        if median(read_ratios(&taken)) < READ {
+            taken = rates(&hosts, [&path; 2], AGAIN * settings.rounds).await;
         }
-        print(&name, taken, 0, ratio, Some(READ));
+        let ratio = median(read_ratios(&taken));
+        print(&case.name, taken, 0, ratio, Some(READ));
         ratios.push(ratio);
-        if is_below(ratio) {
-            missed.push(name);
+        if ratio < READ {
+            missed.push(&case.name);
+            // How much of it is the price of what is shown since.
+            if let Some(narrow) = as_before(&path, &answer)
+                && body(&hosts[1], &narrow).await.is_some()
+            {
+                let taken = rates(&hosts, [&path, &narrow], AGAIN * settings.rounds).await;
+                let ratio = median(read_ratios(&taken));
+                print(&format!("{}, what it showed before", case.name), taken, 0, ratio, None);
+            }
         }
     }
     let written = || Written::default();
     let mut writers = [
-        Writer::open(hosts[0], before.size, written()).await,
-        Writer::open(hosts[1], now.size, written()).await,
+        Writer::open(&hosts[0], before.size, written()).await,
+        Writer::open(&hosts[1], now.size, written()).await,
     ];
     for write in Write::ALL {
         let mut taken = [Vec::new(), Vec::new()];
@@ -108,22 +106,19 @@ fn is_chosen(case: &Case, settings: &Settings) -> bool {
 
 /// The answer of the earlier build to a request, if both builds answer it with the same members and as many records:
 /// an earlier one may not know a parameter, and its store may have less below a record.
-async fn both_answer(hosts: &[&Host; 2], path: &str) -> Option<Value> {
-    let mut answers = Vec::new();
-    for host in hosts {
-        let mut client = Client::of(host.door.clone()).await;
-        let answer = client.try_to(&Ask::get(path)).await;
-        if !answer.status.is_success() {
-            return None;
-        }
-        answers.push(serde_json::from_slice::<Value>(&answer.body).unwrap());
-    }
-    let members = |answer: &Value| {
-        let records = answer["data"].as_array().map(Vec::len);
-        (answer.get("included").is_some(), records)
+async fn both_answer([before, now]: &[Host; 2], path: &str) -> Option<Value> {
+    let (before, now) = (body(before, path).await?, body(now, path).await?);
+    let members = |body: &Value| {
+        let records = body["data"].as_array().map(Vec::len);
+        (body.get("included").is_some(), records)
     };
-    let alike = members(&answers[0]) == members(&answers[1]);
-    alike.then(|| answers.swap_remove(0))
+    (members(&before) == members(&now)).then_some(before)
+}
+
+/// The answer to a request, if it succeeds.
+async fn body(host: &Host, path: &str) -> Option<Value> {
+    let answer = Client::of(host.door.clone()).await.try_to(&Ask::get(path)).await;
+    answer.status.is_success().then(|| serde_json::from_slice(&answer.body).unwrap())
 }
 
 /// The request for what an earlier build has shown of each record: a record of this one may have more members.
@@ -136,19 +131,8 @@ fn as_before(path: &str, answer: &Value) -> Option<String> {
     Some(format!("{path}{joint}fields[{}]={}", record["type"].as_str()?, members.join(",")))
 }
 
-/// Answers a second by either build to its request, and the median of their ratios, which is measured for longer where
-/// it is below the bar.
-async fn read(hosts: &[&Host; 2], paths: [&str; 2], rounds: usize) -> ([Vec<f64>; 2], f64) {
-    let mut taken = rates(hosts, paths, rounds).await;
-    if is_below(median(read_ratios(&taken))) {
-        taken = rates(hosts, paths, AGAIN * rounds).await;
-    }
-    let ratio = median(read_ratios(&taken));
-    (taken, ratio)
-}
-
-/// Answers a second by either build in each of these rounds, alternately.
-async fn rates(hosts: &[&Host; 2], paths: [&str; 2], rounds: usize) -> [Vec<f64>; 2] {
+/// Answers a second by either build to its request in each of these rounds, alternately.
+async fn rates(hosts: &[Host; 2], paths: [&str; 2], rounds: usize) -> [Vec<f64>; 2] {
     let mut taken = [Vec::new(), Vec::new()];
     for round in 0..=rounds {
         for which in [round % 2, (round + 1) % 2] {
@@ -163,11 +147,6 @@ async fn rates(hosts: &[&Host; 2], paths: [&str; 2], rounds: usize) -> [Vec<f64>
     taken
 }
 
-/// Whether a ratio is below the bar, as it is printed.
-fn is_below(ratio: f64) -> bool {
-    (ratio * 100.0).round() < READ * 100.0
-}
-
 fn read_ratios([before, now]: &[Vec<f64>; 2]) -> impl Iterator<Item = f64> {
     before.iter().zip(now).map(|(before, now)| now / before)
 }
@@ -175,7 +154,7 @@ fn read_ratios([before, now]: &[Vec<f64>; 2]) -> impl Iterator<Item = f64> {
 fn print(name: &str, taken: [Vec<f64>; 2], places: usize, ratio: f64, bar: Option<f64>) {
     let [before, now] = taken.map(median);
     let bar = match bar {
-        Some(bar) => format!("{bar}{}", super::verdict(!is_below(ratio))),
+        Some(bar) => format!("{bar}{}", super::verdict(ratio >= bar)),
         None => "none".to_owned(),
     };
     println!("| {name} | {before:.places$} | {now:.places$} | {ratio:.2} | {bar} |");
