@@ -6,6 +6,7 @@ use std::time::Duration;
 use example_host::{Force, ServerSettings, Site};
 use serde_json::json;
 
+use crate::support::databases::LENGTHEN_WAITS;
 use crate::support::harness::{Answer, MEDIA_TYPE, ROOT, Role, Setup, Shop, library};
 use crate::support::process::{Place, operator};
 use crate::support::visitor::{PASSWORD, Visitor, add, beside, field, id};
@@ -215,7 +216,7 @@ async fn repeated_refusals_are_one_entry_with_their_number() {
     for number in 0..9 {
         Visitor::of(&served.url("")).sign_in("ann", "not the password").await;
         if number == 4 {
-            place.database.lengthen_waits(&place.site_url()).await;
+            place.database.execute_at(&place.site_url(), LENGTHEN_WAITS).await;
         }
     }
     served.stop().await;

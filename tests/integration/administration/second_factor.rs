@@ -7,7 +7,7 @@ use std::time::Instant;
 use example_host::{SecondFactors, ServerSettings};
 use futures_util::future::join_all;
 
-use crate::support::databases::Database;
+use crate::support::databases::{Database, LENGTHEN_WAITS};
 use crate::support::harness::{Setup, Shop};
 use crate::support::phone::{Phone, forget_codes, recovery_codes, set_up, turn_on};
 use crate::support::process::Place;
@@ -237,7 +237,7 @@ async fn wrong_codes_are_counted_for_the_user_from_all_addresses_and_apart_from_
     for _ in 0..5 {
         assert_eq!(enter(&mut one, "000000").await.status, 422);
     }
-    shop.database.lengthen_waits(&shop.database.url()).await;
+    shop.database.execute(LENGTHEN_WAITS).await;
     let seen = enter(&mut one, &phone.code(0)).await;
     assert_eq!(seen.status, 429, "not even the right one");
     assert!(seen.headers.contains_key("retry-after"));

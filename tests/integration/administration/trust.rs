@@ -7,7 +7,7 @@ use example_host::{Force, NewUser, Site};
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
-use crate::support::databases::{Database, Engine};
+use crate::support::databases::{Database, Engine, LENGTHEN_WAITS};
 use crate::support::harness::{Answer, Role, Shop, library};
 use crate::support::process::Place;
 use crate::support::visitor::{PASSWORD, Seen, Visitor, field, id, parameters};
@@ -309,7 +309,7 @@ async fn guessing_the_password_in_an_open_session_is_throttled() {
         assert_eq!(seen.status, 422);
         seen.says("This is not your password.");
     }
-    shop.database.lengthen_waits(&shop.database.url()).await;
+    shop.database.execute(LENGTHEN_WAITS).await;
     let fields = [("current", PASSWORD), ("password", "mine for ever")];
     let seen = ann.fill("/account", "/account", &fields).await;
     assert_eq!(seen.status, 429, "not even the right one");
@@ -324,7 +324,7 @@ async fn guessing_the_password_in_an_open_session_is_throttled() {
         let wrong = [("confirmation", "not the password")];
         assert_eq!(confirm(&mut bob, &page, &wrong).await.status, 422);
     }
-    shop.database.lengthen_waits(&shop.database.url()).await;
+    shop.database.execute(LENGTHEN_WAITS).await;
     let seen = confirm(&mut bob, &page, &[("confirmation", PASSWORD)]).await;
     assert_eq!(seen.status, 429);
     assert!(seen.headers.contains_key("retry-after"));
@@ -340,7 +340,7 @@ async fn guessing_the_password_in_an_open_session_is_throttled() {
         let mut guest = Visitor::of(&shop.url(""));
         assert_eq!(guest.sign_in("superuser", "not the password").await.status, 422);
     }
-    shop.database.lengthen_waits(&shop.database.url()).await;
+    shop.database.execute(LENGTHEN_WAITS).await;
     assert_eq!(Visitor::of(&shop.url("")).sign_in("superuser", PASSWORD).await.status, 429);
     set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
     carol.fill(&page, &page, &[]).await;

@@ -65,6 +65,11 @@ pub fn servers(variable: &str) -> Vec<String> {
     named.split(',').filter(|server| !server.is_empty()).map(str::to_owned).collect()
 }
 
+/// Makes those who have to wait a second for another attempt to sign in wait for four: how many attempts a machine
+/// makes in a second is not what a test is about.
+pub const LENGTHEN_WAITS: &str = "UPDATE host_sign_in_failures SET failures = failures + 2 \
+    WHERE failures = CASE kind WHEN 'address' THEN 20 ELSE 5 END AND kind NOT IN ('name', 'code')";
+
 /// A new database that is removed with the test.
 pub struct Database {
     pub engine: Engine,
@@ -241,15 +246,6 @@ impl Database {
                 sqlx::query_scalar(query).fetch_all(&mut server).await.unwrap()
             }
         }
-    }
-
-    /// Makes those who have to wait a second for another attempt to sign in wait for eight: how many attempts a
-    /// machine makes in a second is not what a test is about.
-    pub async fn lengthen_waits(&self, url: &str) {
-        let change = "UPDATE host_sign_in_failures SET failures = failures + 3 \
-             WHERE failures = CASE kind WHEN 'address' THEN 20 ELSE 5 END \
-             AND kind NOT IN ('name', 'code')";
-        self.execute_at(url, change).await;
     }
 
     /// Runs statements in a transaction that is committed after something else has happened.
