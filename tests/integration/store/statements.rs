@@ -118,22 +118,28 @@ async fn pages_filters_and_changes_prepare_few_statements() {
     }
     let walked = prepared(&store).await;
     assert!(walked - before < 50, "{before}, and then {walked}");
-    // A connection keeps a bounded number, whatever the requests.
-    for field in ["price", "sku", "product_name", "created_on", "quantity", "enabled", "visibility"]
-    {
-        for filter in ["manufacturer", "category", "enabled", "visibility"] {
-            for direction in ["asc", "desc"] {
+    // A connection keeps a bounded number, whatever the requests. Those here are too few for the bound of PostgreSQL:
+    // each list prepares one statement at most, and one connection may have prepared them all.
+    let fields =
+        ["price", "sku", "product_name", "created_on", "quantity", "enabled", "visibility"];
+    let filters = ["manufacturer", "category", "enabled", "visibility"];
+    let directions = ["asc", "desc"];
+    for field in fields {
+        for filter in filters {
+            for direction in directions {
                 let order = format!("list[ordering]={field}&list[direction]={direction}");
                 let path = format!("/products?filter[{filter}]=1&{order}");
                 ask(Method::Get, &path, json!(null), 200).await;
             }
         }
     }
-    // Nothing here comes near the 512 that one keeps on PostgreSQL.
-    if store.database.engine == Engine::MariaDb {
-        let most = prepared(&store).await;
-        assert!(most <= 64 + 2, "{most}");
-    }
+    let lists = (fields.len() * filters.len() * directions.len()) as i64;
+    let bound = match store.database.engine {
+        Engine::Postgres => before + 50 + lists,
+        _ => 64 + 2,
+    };
+    let most = prepared(&store).await;
+    assert!(most <= bound, "{before}, and then {most}");
     store.app.shop.store.close().await;
 }
 
