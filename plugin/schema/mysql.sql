@@ -33,6 +33,16 @@ THEN
         AND NOT (min_out_qty, notify_qty) <=> (NEW.min_out_qty, NEW.notify_qty);
 END IF;
 
+-- The range of their prices. A table that changes cannot be changed again by what follows from it, so that the range
+-- is found before those that follow have the new price.
+CREATE TRIGGER shop_products_range BEFORE UPDATE ON shop_products FOR EACH ROW
+IF NEW.variant_count > 0 AND OLD.price <> NEW.price THEN
+    SET NEW.price_from = (SELECT min(IF(price_follows_product = 1, NEW.price, price)) FROM shop_variants
+            WHERE product_id = NEW.shop_product_id AND +is_master = 0),
+        NEW.price_to = (SELECT max(IF(price_follows_product = 1, NEW.price, price)) FROM shop_variants
+            WHERE product_id = NEW.shop_product_id AND +is_master = 0);
+END IF;
+
 -- A ledger is only ever added to. That of a voucher goes with its voucher: a cascade fires no trigger. Its texts are
 -- replaced when a person is erased.
 CREATE TRIGGER shop_inventory_ledger_changed BEFORE UPDATE ON shop_inventory_ledger FOR EACH ROW

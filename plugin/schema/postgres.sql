@@ -31,7 +31,7 @@ CREATE TRIGGER shop_products_master AFTER UPDATE OF sku, sku_fold, price, upc, m
     ON shop_products FOR EACH ROW EXECUTE FUNCTION shop_products_master();
 
 -- What other variants have of their product: the price unless they have one of their own, and the limits by
--- which a stock is judged.
+-- which a stock is judged. The product has the range of their prices.
 CREATE FUNCTION shop_products_followed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE shop_variants SET version = version + 1, price = NEW.price
@@ -40,6 +40,12 @@ BEGIN
     UPDATE shop_variants SET min_out_qty = NEW.min_out_qty, notify_qty = NEW.notify_qty
     WHERE product_id = NEW.shop_product_id AND is_master = 0
         AND (min_out_qty, notify_qty) IS DISTINCT FROM (NEW.min_out_qty, NEW.notify_qty);
+    IF OLD.price <> NEW.price THEN
+        UPDATE shop_products SET (price_from, price_to) =
+            (SELECT min(price), max(price) FROM shop_variants
+            WHERE product_id = NEW.shop_product_id AND is_master = 0)
+        WHERE shop_product_id = NEW.shop_product_id;
+    END IF;
     RETURN NULL;
 END;
 $$;

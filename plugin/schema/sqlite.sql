@@ -43,7 +43,7 @@ BEGIN
 END;
 
 -- What other variants have of their product: the price unless they have one of their own, and the limits by
--- which a stock is judged. With a plus, the index on all masters is not used in place of that on the product.
+-- which a stock is judged. The product has the range of their prices. With a plus, the index on all masters is not used in place of that on the product.
 CREATE TRIGGER shop_products_followed AFTER UPDATE OF price, min_out_qty, notify_qty ON shop_products
 WHEN NEW.variant_count > 0
     AND (OLD.price, OLD.min_out_qty, OLD.notify_qty)
@@ -55,6 +55,12 @@ BEGIN
     UPDATE shop_variants SET min_out_qty = NEW.min_out_qty, notify_qty = NEW.notify_qty
     WHERE product_id = NEW.shop_product_id AND +is_master = 0
         AND (min_out_qty, notify_qty) IS NOT (NEW.min_out_qty, NEW.notify_qty);
+    UPDATE shop_products
+    SET price_from = (SELECT min(price) FROM shop_variants
+            WHERE product_id = NEW.shop_product_id AND +is_master = 0),
+        price_to = (SELECT max(price) FROM shop_variants
+            WHERE product_id = NEW.shop_product_id AND +is_master = 0)
+    WHERE shop_product_id = NEW.shop_product_id AND OLD.price <> NEW.price;
 END;
 
 -- A ledger is only ever added to. That of a voucher goes with its voucher, and its texts are replaced when a person is

@@ -116,13 +116,13 @@ pub const SLOT: &str = "slot";
 /// there, because one row is read faster than sixteen.
 pub const SLOTS: &str = "shop_slots";
 
-/// A number of a record that is the sum of those of its parts, and the number of these parts. A record
-/// without parts keeps the number that it has.
+/// What a record keeps of its parts: how many there are, the sum of a number of theirs, and the ends of the range
+/// of another. A record without parts keeps the number that it has, and has no range.
 #[derive(Debug, PartialEq, Eq)]
-pub struct PartSum {
+pub struct OfParts {
     /// The records.
     pub whole: &'static Records,
-    /// The column of both, in the record and in its parts.
+    /// The column of the number, in the record and in its parts.
     pub column: &'static str,
     /// The column of the record with the number of its parts.
     pub count: &'static str,
@@ -132,16 +132,26 @@ pub struct PartSum {
     pub by: &'static str,
     /// The column that selects those that count, and its value.
     pub only: (&'static str, i64),
+    /// The column of the parts whose range is kept.
+    pub ranged: &'static str,
+    /// The columns of the record with the least and the greatest value in it.
+    pub ends: [&'static str; 2],
+    /// The column of a part that follows the record's own value of the ranged column. Where that changes, the
+    /// record brings its range up to date itself, once for all of its parts.
+    pub follows: &'static str,
 }
 
-/// The stock of a product is that of its further variants.
-pub static STOCK_OF_VARIANTS: PartSum = PartSum {
+/// The stock of a product is that of its further variants, and its prices are theirs.
+pub static OF_VARIANTS: OfParts = OfParts {
     whole: &PRODUCTS,
     column: "quantity",
     count: "variant_count",
     parts: &VARIANTS,
     by: "product_id",
     only: ("is_master", 0),
+    ranged: "price",
+    ends: ["price_from", "price_to"],
+    follows: "price_follows_product",
 };
 
 /// A table that gives a day a new, unique number whenever something changes that reports have kept

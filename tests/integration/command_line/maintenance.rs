@@ -270,8 +270,8 @@ async fn spoil_ledger(store: &Store) -> Vec<Line> {
     vec![of_product(1, first + 3, first), of_product(2, second, second + 1), gap]
 }
 
-/// Makes the sums over the variants of two products wrong, and changes the quantity of a variant of a third one
-/// without an entry in the ledger. Returns the lines that can be corrected, and the others.
+/// Makes the sums over the variants of two products wrong, and the range of prices of two, and changes the quantity of
+/// a variant of another one without an entry in the ledger. Returns the lines that can be corrected, and the others.
 async fn spoil_variants(store: &Store) -> (Vec<Line>, Vec<Line>) {
     let quantity = async |product: i64| {
         let query = format!("SELECT quantity FROM shop_products WHERE shop_product_id = {product}");
@@ -282,9 +282,18 @@ async fn spoil_variants(store: &Store) -> (Vec<Line>, Vec<Line>) {
     let variant = number(store, format!("SELECT min(shop_variant_id) {of_third}")).await;
     let held = format!("SELECT quantity {of_third} AND shop_variant_id = {variant}");
     let held = number(store, held).await;
+    let price = async |product: i64| {
+        let price = (store.dialect().kept.units)("price");
+        let query = format!("SELECT {price} FROM shop_products WHERE shop_product_id = {product}");
+        number(store, query).await
+    };
+    let [least, greatest] = [price(37).await, price(47).await];
     let changes = [
         "UPDATE shop_products SET quantity = quantity + 3 WHERE shop_product_id = 7".to_owned(),
         "UPDATE shop_products SET variant_count = 4 WHERE shop_product_id = 17".to_owned(),
+        "UPDATE shop_products SET price_from = NULL WHERE shop_product_id = 37".to_owned(),
+        "UPDATE shop_products SET price_to = price_to + price_to WHERE shop_product_id = 47"
+            .to_owned(),
         format!(
             "UPDATE shop_variants SET quantity = quantity + 2 WHERE shop_variant_id = {variant}"
         ),
@@ -296,8 +305,12 @@ async fn spoil_variants(store: &Store) -> (Vec<Line>, Vec<Line>) {
     };
     let key = json!({"shop_variant_id": variant});
     let of_variant = ("shop_variants".to_owned(), key, "quantity".to_owned(), held + 2, held);
-    let repairable =
-        vec![of_product(7, "quantity", sum + 3, sum), of_product(17, "variant_count", 4, 6)];
+    let repairable = vec![
+        of_product(7, "quantity", sum + 3, sum),
+        of_product(17, "variant_count", 4, 6),
+        of_product(37, "price_from", -1, least),
+        of_product(47, "price_to", 2 * greatest, greatest),
+    ];
     (repairable, vec![of_variant])
 }
 

@@ -151,3 +151,33 @@ async fn any_parts_of_generated_orders_add_up_and_undone_leave_nothing() {
         give_back_in_parts(&shop, &mut fastrand::Rng::with_seed(seed)).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_keeps_the_decimals_that_its_currency_had() {
+    let shop = Shop::open().await;
+    let body =
+        json!({"currency_title": "Crown", "currency_code": "CRN", "currency_num_decimals": 3});
+    let currency = format!("/currencies/{}", shop.create("/currencies", body).await);
+    let order = async || {
+        let item = json!({"orderitem_sku": "B-1", "orderitem_price": "1.23"});
+        let body = json!({"user_email": "ada@example.com", "currency_code": "CRN",
+            "currency_value": "1", "items": [item], "order_shipping": "0.555"});
+        format!("/orders/{}", shop.create("/orders", body).await)
+    };
+    let left = async |order: &str| {
+        let shown = shop.get(order).send().await.expect(200).json();
+        let left = &shown["data"]["meta"]["refundable"];
+        [left["amount"].clone(), left["shipping"].clone()]
+    };
+    let first = order().await;
+    assert_eq!(left(&first).await, ["1.785", "0.555"]);
+    shop.patch(&currency, json!({"currency_num_decimals": 0})).send().await.expect(200);
+    let second = order().await;
+    assert_eq!(left(&first).await, ["1.785", "0.555"]);
+    assert_eq!(left(&second).await, ["1.00", "0.00"]);
+    // One whose currency changes has those of the new one, and an order that is sent as it was read changes nothing.
+    shop.patch(&first, json!({"currency_code": "CRN"})).send().await.expect(200);
+    assert_eq!(left(&first).await, ["1.785", "0.555"]);
+    shop.patch(&second, json!({"currency_code": "EUR"})).send().await.expect(200);
+    assert_eq!(left(&second).await, ["1.55", "0.55"]);
+}

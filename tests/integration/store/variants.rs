@@ -111,6 +111,50 @@ async fn the_first_variant_gets_the_stock_and_the_last_one_gives_it_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_product_has_the_range_of_its_variants_prices() {
+    let shop = Shop::open().await;
+    let product = shirt(&shop).await;
+    let path = format!("/products/{product}");
+    let range = async || {
+        let meta = detail(&shop, &path).await.json()["data"]["meta"].clone();
+        [meta["price_from"].clone(), meta["price_to"].clone()]
+    };
+    assert_eq!(range().await, [Value::Null, Value::Null]);
+    // The first two follow the product, the third one does not.
+    let mut keys = Vec::new();
+    for (size, price) in [("S", Value::Null), ("M", Value::Null), ("L", json!("22.5"))] {
+        let body = json!({"sku": format!("SH-{size}"), "options": {"Size": size}, "price": price});
+        keys.push(add(&shop, product, body).await);
+    }
+    assert_eq!(range().await, ["20.00", "22.50"]);
+    let [small, medium, large] = keys[..] else { panic!() };
+    let product_costs = |price: &str| (path.clone(), json!({"price": price}));
+    let variant_costs =
+        |key: i64, price: Value| (format!("/variants/{key}"), json!({"price": price}));
+    for ((path, change), expected) in [
+        (product_costs("23"), ["22.50", "23.00"]),
+        (variant_costs(large, json!("25.125")), ["23.00", "25.125"]),
+        (variant_costs(small, json!("9.99")), ["9.99", "25.125"]),
+        (product_costs("30"), ["9.99", "30.00"]),
+        (variant_costs(large, Value::Null), ["9.99", "30.00"]),
+        (variant_costs(small, Value::Null), ["30.00", "30.00"]),
+        (product_costs("0"), ["0.00", "0.00"]),
+    ] {
+        shop.patch(&path, change.clone()).send().await.expect(200);
+        assert_eq!(range().await, expected, "{path} with {change}");
+        check(&shop).await;
+    }
+    shop.patch(&format!("/variants/{large}"), json!({"price": "1"})).send().await.expect(200);
+    for (key, expected) in [(medium, ["0.00", "1.00"]), (small, ["1.00", "1.00"])] {
+        shop.delete(&format!("/variants/{key}")).send().await.expect(204);
+        assert_eq!(range().await, expected);
+    }
+    shop.delete(&format!("/variants/{large}")).send().await.expect(204);
+    assert_eq!(range().await, [Value::Null, Value::Null]);
+    check(&shop).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_product_is_created_with_its_variants() {
     let shop = Shop::open().await;
     let body = json!({

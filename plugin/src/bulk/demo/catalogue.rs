@@ -163,6 +163,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
     let manufacturer = rng.i64(1..=i64::try_from(MANUFACTURERS).unwrap_or(1));
     let pieces = if has_stock { stock(&mut rng) } else { 0 };
     let variants = i64::try_from(VARIANTS).unwrap_or(1);
+    let end_of_range = if product.varies { Value::money(product.list_price) } else { Value::Null };
     let [created, modified] =
         if modified < created { [modified, created] } else { [created, modified] };
     push!(
@@ -179,6 +180,8 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         ("taxprofile_id", Value::Int(if CATEGORIES[product.category].1 == 4 { 2 } else { 1 })),
         ("has_options", flag(product.varies)),
         ("variant_count", Value::Int(if product.varies { variants } else { 0 })),
+        ("price_from", end_of_range.clone()),
+        ("price_to", end_of_range),
         ("sku", text(&product.sku)),
         ("sku_fold", folded(&product.sku)),
         ("upc", text(upc)),

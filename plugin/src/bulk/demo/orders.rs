@@ -148,6 +148,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         ("orderpayment_type", text(payment)),
         ("orderpayment_type_fold", folded(payment)),
         ("currency_code", text(currency)),
+        ("currency_decimals", Value::Int(places.into())),
         ("billing_first_name", text(buyer.first_name)),
         ("billing_first_name_fold", folded(buyer.first_name)),
         ("billing_last_name", text(buyer.last_name)),

@@ -1,7 +1,7 @@
 //! The amounts of an order: those that its total is made of, and what was given back of it. Independent of how
 //! they are computed.
 
-use crate::model::field::{Handle, Money, money};
+use crate::model::field::{Handle, Money, int, money};
 
 pub(super) const TOTAL: Handle<Money> = money("order_total").derived().money();
 pub(super) const SUBTOTAL: Handle<Money> = money("order_subtotal").derived().money();
@@ -34,3 +34,7 @@ pub(super) const SHIPPING_REFUNDED: Handle<Money> = money("refunded_shipping").r
 /// The tax in that.
 pub(super) const SHIPPING_TAX_REFUNDED: Handle<Money> =
     money("refunded_shipping_tax").read_only().money();
+
+/// The fraction digits of amounts in the order's currency, at the time of the order.
+pub(super) const CURRENCY_DECIMALS: Handle<i64> =
+    int("currency_decimals").between(0, 8).default(2).read_only().number();

@@ -12,7 +12,6 @@ use crate::model::field::Handle;
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
 use crate::model::value::{Value, decimal_text};
-use crate::resources::currencies::{self, DECIMALS};
 use crate::resources::orderstatuses::{self, ORDERSTATUSES};
 use crate::service::notification::Notice;
 use crate::service::write::Write;
@@ -37,10 +36,7 @@ pub(super) async fn queue_mail(
     let parameters = write.call.shop.parameters.current()?;
     let status = write.record(&ORDERSTATUSES, entry.status).await?;
     let currency_code = order.need(&order::CURRENCY_CODE)?;
-    let decimals = match currencies::by_code(currency_code, write).await? {
-        Some(currency) => currency.need(&DECIMALS)?,
-        None => 2,
-    };
+    let decimals = order.need(&amounts::CURRENCY_DECIMALS)?;
     let decimals = u8::try_from(decimals.clamp(0, 5)).unwrap_or(2);
     let text = |field: &Handle<String>| Ok::<_, Error>(order.need(field)?.to_owned());
     let mut notice = Notice {

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use time::PrimitiveDateTime;
 
 use super::amounts::{
-    CREDIT, DISCOUNT, FEES, PARTS_OF_TOTAL, REFUND, REFUNDED, SHIPPING, SHIPPING_REFUNDED,
-    SHIPPING_TAX, SHIPPING_TAX_REFUNDED, SUBTOTAL, SURCHARGE, TAX, TOTAL,
+    CREDIT, CURRENCY_DECIMALS, DISCOUNT, FEES, PARTS_OF_TOTAL, REFUND, REFUNDED, SHIPPING,
+    SHIPPING_REFUNDED, SHIPPING_TAX, SHIPPING_TAX_REFUNDED, SUBTOTAL, SURCHARGE, TAX, TOTAL,
 };
 use super::entry::{self, Entry, ORDER_KEY, STATUS};
 use super::items::{self, ORDERITEMS, Sums, Terms};
@@ -77,7 +77,7 @@ pub(crate) static ORDERS: Resource = Resource {
         REFUNDED.field,
         SHIPPING_REFUNDED.field,
         SHIPPING_TAX_REFUNDED.field,
-        refundable::DECIMALS.field,
+        CURRENCY_DECIMALS.field,
         refundable::LINES,
         shipping::FIRST_NAME,
         shipping::LAST_NAME,
@@ -249,6 +249,7 @@ async fn terms(draft: &mut Draft, write: &mut Write<'_>) -> Result<Terms, Error>
     let mut decimals = 0;
     if let Some(currency) = currency {
         decimals = currency.need(&DECIMALS)?;
+        draft.set(&CURRENCY_DECIMALS, decimals)?;
         if draft.given(&CURRENCY_VALUE)?.is_none() {
             draft.set(&CURRENCY_VALUE, currency.need(&RATE)?)?;
         }
@@ -295,6 +296,12 @@ async fn check_change(
         if draft.given(&field)?.is_some_and(Value::is_blank) {
             draft.refuse(&field, format!("{} must not be empty.", field.name));
         }
+    }
+    if let Some(code) = draft.get(&CURRENCY_CODE)?
+        && before.map(|before| before.need(&CURRENCY_CODE)).transpose()? != Some(code)
+        && let Some(currency) = currencies::by_code(code, write).await?
+    {
+        draft.set(&CURRENCY_DECIMALS, currency.need(&DECIMALS)?)?;
     }
     if let (Some(before), Some(refund)) = (before, draft.get(&REFUND)?) {
         let refunded = before.need(&REFUNDED)?;

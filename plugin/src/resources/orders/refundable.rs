@@ -5,7 +5,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::to_raw_value;
 
 use super::amounts::{
-    REFUND, REFUNDED, SHIPPING, SHIPPING_REFUNDED, SHIPPING_TAX, SHIPPING_TAX_REFUNDED, TOTAL,
+    CURRENCY_DECIMALS, REFUND, REFUNDED, SHIPPING, SHIPPING_REFUNDED, SHIPPING_TAX,
+    SHIPPING_TAX_REFUNDED, TOTAL,
 };
 use super::items::{
     AMOUNT_REFUNDED, FINALPRICE_WITH_TAX, QUANTITY, QUANTITY_REFUNDED, SHARE_REFUNDED, TAX,
@@ -13,19 +14,11 @@ use super::items::{
 };
 use super::refund_amounts::{Coin, Left, Line, Part};
 use crate::error::Error;
-use crate::model::field::{self, Field, Handle, Money, Typed, Units, int, money};
+use crate::model::field::{self, Field, Handle, Money, Typed, Units, money};
 use crate::model::meta::DerivedMeta;
 use crate::model::record::Record;
 use crate::model::value::{Cell, Kind, Value, money_text};
 
-/// The decimals of its currency; unset if that does not exist.
-pub(super) const DECIMALS: Handle<i64> = int("refund_decimals")
-    .nullable()
-    .computed(
-        "(SELECT c.currency_num_decimals FROM shop_currencies c \
-         WHERE c.currency_code = t.currency_code)",
-    )
-    .number();
 /// The key, quantity and amount of each of its items, with what was given back of both.
 pub(super) const LINES: Field = field::json("refund_lines").nullable().computed(
     "(SELECT {rows i.shop_orderitem_id, i.orderitem_quantity, \
@@ -33,14 +26,11 @@ pub(super) const LINES: Field = field::json("refund_lines").nullable().computed(
      FROM shop_orderitems i WHERE i.order_key = t.shop_order_id)",
 );
 
-/// The decimals of amounts in a currency that does not exist.
-const USUAL_DECIMALS: i64 = 2;
-
 /// What is left of an order, for those who read it.
 pub(super) static META: DerivedMeta = DerivedMeta {
     members: &[REFUNDABLE.nullable(), UNATTRIBUTED.nullable()],
     from: &[
-        DECIMALS.field.name,
+        CURRENCY_DECIMALS.field.name,
         TOTAL.field.name,
         REFUND.field.name,
         REFUNDED.field.name,
@@ -53,7 +43,7 @@ pub(super) static META: DerivedMeta = DerivedMeta {
         let [decimals, total, refund, refunded, shipping, tax, shipped, lines] = cells else {
             return Err(Error::Contract("an order has other columns"));
         };
-        let coin = Coin::of(decimals.optional_int(DECIMALS.name)?.unwrap_or(USUAL_DECIMALS));
+        let coin = Coin::of(decimals.int(CURRENCY_DECIMALS.name)?);
         let (refund, refunded) = (refund.int(REFUND.name)?, refunded.int(REFUNDED.name)?);
         let amount = shipping.int(SHIPPING.name)? + tax.int(SHIPPING_TAX.name)?;
         let of_shipping = Part { amount: shipped.int(SHIPPING_REFUNDED.name)?, ..Part::default() };
@@ -102,7 +92,7 @@ pub(super) struct Refundable {
 impl Refundable {
     pub(super) fn of(order: &Record) -> Result<Self, Error> {
         let units = |field: &Handle<Money>| Ok::<_, Error>(order.need(field)?.0);
-        let decimals = order.get(&DECIMALS)?.unwrap_or(USUAL_DECIMALS);
+        let decimals = order.need(&CURRENCY_DECIMALS)?;
         let coin = Coin::of(decimals);
         let tax = units(&SHIPPING_TAX)?;
         let refunded = Part {

@@ -48,7 +48,8 @@ pub(crate) static PRODUCTS: Resource = Resource {
         key("category_id", "categories").nullable(),
         VARIANT_COUNT.field,
         HAD_OPTIONS.field,
-        prices::OF_VARIANTS,
+        prices::FROM.field,
+        prices::TO.field,
     ],
     derived_meta: Some(&prices::RANGE),
     children: Some(Children { name: "variants", of: &VARIANTS }),
@@ -198,8 +199,6 @@ pub(super) const HAD_OPTIONS: Handle<bool> = flag("had_options").default(0).read
 pub(crate) const VARIANT_COUNT: Handle<i64> =
     int("variant_count").between(0, i32::MAX as i64).read_only().number();
 
-/// The least and the greatest price of the further variants. With a plus, no index but that on their product is
-/// used: neither that of all prices nor that of all masters.
 /// `filter[sku_exact]`: the product with the SKU, or with a variant that has it.
 pub(crate) const SKU_EXACT: Filter =
     of_part("sku_exact", &Part { table: "shop_variants", by: "product_id", field: "sku" });

@@ -6,12 +6,13 @@ use super::items::SumOfLines;
 use super::parts;
 use super::refunds;
 use super::terms::{Comparison, Correction, Repair, Terms};
-use crate::model::kept::{ORDERS, PRODUCTS, STOCK_OF_VARIANTS, VARIANTS};
+use crate::model::kept::{OF_VARIANTS, ORDERS, PRODUCTS, VARIANTS};
 use crate::model::value::Kind;
 
 /// All comparisons.
 pub fn comparisons(terms: &Terms) -> Vec<Comparison> {
     let mut all = vec![sums(), counts(), quantities(), of_variants(), entries(), shipped(terms)];
+    all.extend(ranges(terms));
     all.extend(refunds::comparisons(terms));
     all.extend((terms.indexed)());
     all
@@ -43,25 +44,38 @@ fn of_variants() -> Comparison {
 /// variant changes.
 fn sums() -> Comparison {
     let total = "coalesce(sum(v.quantity), 0)";
-    compared_with_parts(STOCK_OF_VARIANTS.column, total, "parts > 0 AND")
+    compared_with_parts(OF_VARIANTS.column, str::to_owned, total, "parts > 0 AND")
 }
 
 /// The number of the further variants of a product.
 fn counts() -> Comparison {
-    compared_with_parts(STOCK_OF_VARIANTS.count, "count(v.shop_variant_id)", "")
+    compared_with_parts(OF_VARIANTS.count, str::to_owned, "count(v.shop_variant_id)", "")
 }
 
-fn compared_with_parts(column: &'static str, total: &str, these: &str) -> Comparison {
+/// The least and the greatest price of the further variants of a product; -1 where there is none.
+fn ranges(terms: &Terms) -> [Comparison; 2] {
+    let [from, to] = OF_VARIANTS.ends;
+    [(from, "min(v.price)"), (to, "max(v.price)")]
+        .map(|(column, end)| compared_with_parts(column, terms.units, end, ""))
+}
+
+fn compared_with_parts(
+    column: &'static str,
+    as_number: fn(&str) -> String,
+    total: &str,
+    these: &str,
+) -> Comparison {
+    let [stored, counted] = ["stored", "total"].map(as_number);
     let differences = format!(
-        "SELECT shop_product_id, {column}, total FROM (\
-         SELECT shop_product_id, p.variant_count AS parts, p.{column}, {total} AS total \
+        "SELECT shop_product_id, coalesce({stored}, -1), coalesce({counted}, -1) FROM (\
+         SELECT shop_product_id, p.variant_count AS parts, p.{column} AS stored, {total} AS total \
          FROM shop_products p LEFT JOIN shop_variants v \
          ON v.product_id = shop_product_id AND v.is_master = 0 \
          GROUP BY shop_product_id, p.variant_count, p.{column}) compared \
-         WHERE {these} {column} <> total ORDER BY shop_product_id"
+         WHERE {these} coalesce(stored, -1) <> coalesce(total, -1) ORDER BY shop_product_id"
     );
-    let add_up = parts::add_up(&STOCK_OF_VARIANTS, "?");
-    let add_up = Correction::new(add_up.trim_end_matches(";\n"), &[0, 0, 0]);
+    let add_up = parts::add_up(&OF_VARIANTS, "?");
+    let add_up = Correction::new(add_up.trim_end_matches(";\n"), &[0; 5]);
     let repair = Repair::Each(vec![add_up]);
     Comparison { repair, ..Comparison::of(&PRODUCTS, column, differences) }
 }

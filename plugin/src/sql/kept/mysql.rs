@@ -80,13 +80,14 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// Triggers that keep the sum of the parts of a record.
+/// Triggers that keep what a record has of its parts.
 fn added_up() -> [String; 3] {
-    let of = &kept::STOCK_OF_VARIANTS;
-    let (parts, (only, value), column) = (of.parts.table, of.only, of.column);
+    let of = &kept::OF_VARIANTS;
+    let (parts, (only, value)) = (of.parts.table, of.only);
+    let differs = |column: &str| format!("NOT OLD.{column} <=> NEW.{column}");
     [("INSERT", "NEW"), ("DELETE", "OLD"), ("UPDATE", "NEW")].map(|(event, row)| {
         let changed = match event {
-            "UPDATE" => format!(" AND NOT OLD.{column} <=> NEW.{column}"),
+            "UPDATE" => format!(" AND {}", parts::changed(of, differs)),
             _ => String::new(),
         };
         let does = parts::add_up(of, &format!("{row}.{}", of.by));

@@ -1,15 +1,31 @@
-//! Sums of the parts of a record, kept in its own row.
+//! What is kept of the parts of a record, in its own row.
 
-use crate::model::kept::PartSum;
+use crate::model::kept::OfParts;
 
-/// Adds up the parts of the record with this key, and counts them.
-pub(super) fn add_up(of: &PartSum, key: &str) -> String {
-    let PartSum { column, count, whole, parts, by, only: (only, value) } = of;
-    // With a plus, an index on what all parts have in common is not used in place of that on their whole.
-    let these = format!("FROM {}\n    WHERE {by} = {key} AND +{only} = {value}", parts.table);
-    format!(
-        "UPDATE {} SET {count} = (SELECT count(*) {these}),\n    \
-         {column} = coalesce((SELECT sum({column}) {these}), {column})\nWHERE {} = {key};\n",
-        whole.table, whole.key
-    )
+/// Counts the parts of the record with this key, adds them up, and finds the ends of their range.
+pub(super) fn add_up(of: &OfParts, key: &str) -> String {
+    let OfParts { column, count, ranged, ends: [least, greatest], .. } = of;
+    let these = these(of, key);
+    let changes = format!(
+        "{count} = (SELECT count(*) {these}),\n    \
+         {column} = coalesce((SELECT sum({column}) {these}), {column}),\n    \
+         {least} = (SELECT min({ranged}) {these}),\n    \
+         {greatest} = (SELECT max({ranged}) {these})"
+    );
+    format!("UPDATE {} SET {changes}\nWHERE {} = {key};\n", of.whole.table, of.whole.key)
+}
+
+/// The condition on a part that has changed for what is kept of it to change as well. Between two rows that follow
+/// the record, the difference is its.
+pub(super) fn changed(of: &OfParts, differs: fn(&str) -> String) -> String {
+    let OfParts { column, ranged, follows, .. } = of;
+    let [number, value] = [differs(column), differs(ranged)];
+    format!("({number} OR ({value} AND NOT (OLD.{follows} = 1 AND NEW.{follows} = 1)))")
+}
+
+/// The parts that count. With a plus, an index on what all parts have in common is not used in place of that on
+/// their whole.
+fn these(of: &OfParts, key: &str) -> String {
+    let OfParts { parts, by, only: (only, value), .. } = of;
+    format!("FROM {}\n    WHERE {by} = {key} AND +{only} = {value}", parts.table)
 }

@@ -81,10 +81,11 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// Triggers that keep the sum of the parts of a record, after their function.
+/// Triggers that keep what a record has of its parts, after their function.
 fn added_up() -> [String; 4] {
-    let of = &kept::STOCK_OF_VARIANTS;
-    let (parts, (only, value), column) = (of.parts.table, of.only, of.column);
+    let of = &kept::OF_VARIANTS;
+    let (parts, (only, value)) = (of.parts.table, of.only);
+    let differs = |column: &str| format!("OLD.{column} IS DISTINCT FROM NEW.{column}");
     let name = format!("{parts}_sum");
     let trigger = |end: &str, event: &str, row: &str, more: &str| {
         format!(
@@ -104,9 +105,9 @@ fn added_up() -> [String; 4] {
         trigger("old", "DELETE", "OLD", ""),
         trigger(
             "change",
-            &format!("UPDATE OF {column}"),
+            &format!("UPDATE OF {}, {}", of.column, of.ranged),
             "NEW",
-            &format!(" AND OLD.{column} IS DISTINCT FROM NEW.{column}"),
+            &format!(" AND {}", parts::changed(of, differs)),
         ),
     ]
 }

@@ -65,10 +65,10 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// Triggers that keep the sum of the parts of a record.
+/// Triggers that keep what a record has of its parts.
 fn summed() -> Vec<String> {
-    let of = &kept::STOCK_OF_VARIANTS;
-    let (parts, (only, value), column) = (of.parts.table, of.only, of.column);
+    let of = &kept::OF_VARIANTS;
+    let (parts, (only, value)) = (of.parts.table, of.only);
     let [old, new] = ["OLD.", "NEW."].map(|row| parts::add_up(of, &format!("{row}{}", of.by)));
     let counts = |row: &str| format!("WHEN {row}.{only} = {value}");
     vec![
@@ -76,9 +76,11 @@ fn summed() -> Vec<String> {
         trigger(&format!("{parts}_sum_old AFTER DELETE ON {parts}\n{}\n", counts("OLD")), &old),
         trigger(
             &format!(
-                "{parts}_sum_change AFTER UPDATE OF {column} ON {parts}\n{} \
-                 AND OLD.{column} IS NOT NEW.{column}\n",
-                counts("NEW")
+                "{parts}_sum_change AFTER UPDATE OF {}, {} ON {parts}\n{} AND {}\n",
+                of.column,
+                of.ranged,
+                counts("NEW"),
+                parts::changed(of, |column| format!("OLD.{column} IS NOT NEW.{column}"))
             ),
             &new,
         ),
