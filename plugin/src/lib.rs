@@ -125,6 +125,10 @@ pub mod store;
 mod webhooks;
 pub mod wire;
 
+/// The memory of the plugin. What crosses the boundary is freed by the side that it comes from.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 // Unit tests would be compiled with everything that the library reaches.
 #[cfg(not(test))]
 host_interface::export_plugin!(boundary::ShopPlugin);
