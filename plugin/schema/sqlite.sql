@@ -43,7 +43,8 @@ BEGIN
 END;
 
 -- What other variants have of their product: the price unless they have one of their own, and the limits by
--- which a stock is judged. The product has the range of their prices. With a plus, the index on all masters is not used in place of that on the product.
+-- which a stock is judged. The product has the range of their prices. With a plus, the index on all masters is not
+-- used in place of that on the product.
 CREATE TRIGGER shop_products_followed AFTER UPDATE OF price, min_out_qty, notify_qty ON shop_products
 WHEN NEW.variant_count > 0
     AND (OLD.price, OLD.min_out_qty, OLD.notify_qty)

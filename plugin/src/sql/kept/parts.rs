@@ -15,8 +15,8 @@ pub(super) fn add_up(of: &OfParts, key: &str) -> String {
     format!("UPDATE {} SET {changes}\nWHERE {} = {key};\n", of.whole.table, of.whole.key)
 }
 
-/// The condition on a part that has changed for what is kept of it to change as well. Between two rows that follow
-/// the record, the difference is its.
+/// The condition under which the change of a part changes what is kept of it. The value of a part that follows the
+/// record changes with that of the record, which then has the new range already or finds it itself.
 pub(super) fn changed(of: &OfParts, differs: fn(&str) -> String) -> String {
     let OfParts { column, ranged, follows, .. } = of;
     let [number, value] = [differs(column), differs(ranged)];
