@@ -2,7 +2,7 @@
 //! looked up once. Its body updates only the numbers that have changed.
 
 use super::layout::{compared, conditional, indented, joined, listed};
-use super::parts;
+use super::parts::{self, Followed};
 use super::terms::{self, Comparison, Correction, Rebuild, Repair, Terms, only, zeros};
 use crate::model::kept::{
     self, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Pieces, Records, Revisions, SLOT, SLOTS,
@@ -84,14 +84,18 @@ fn triggers() -> Vec<String> {
 fn added_up() -> [String; 3] {
     let of = &kept::OF_VARIANTS;
     let (parts, (only, value)) = (of.parts.table, of.only);
+    let whole = |row: &str| parts::add_up(of, &format!("{row}.{}", of.by));
     let differs = |column: &str| format!("NOT OLD.{column} <=> NEW.{column}");
-    [("INSERT", "NEW"), ("DELETE", "OLD"), ("UPDATE", "NEW")].map(|(event, row)| {
-        let changed = match event {
-            "UPDATE" => format!(" AND {}", parts::changed(of, differs)),
-            _ => String::new(),
-        };
-        let does = parts::add_up(of, &format!("{row}.{}", of.by));
-        let does = conditional(&format!("IF {row}.{only} = {value}{changed} "), &does);
+    let followed = parts::followed(of, &format!("NEW.{}", of.by), differs);
+    let followed = followed
+        .map(|Followed { changed, does, .. }| conditional(&format!("IF {changed} "), &does));
+    [
+        ("INSERT", "NEW", whole("NEW")),
+        ("DELETE", "OLD", whole("OLD")),
+        ("UPDATE", "NEW", followed.concat()),
+    ]
+    .map(|(event, row, does)| {
+        let does = conditional(&format!("IF {row}.{only} = {value} "), &does);
         trigger("sum", event, parts, &does)
     })
 }

@@ -7,7 +7,7 @@
 //! are added, and unchanged ones cancel out.
 
 use super::layout::{compared, conditional, indented, joined, listed, places};
-use super::parts;
+use super::parts::{self, Followed};
 use super::terms::{self, Terms, only, zeros};
 use crate::model::kept::{
     self, Addend, Aggregate, COUNTED, ColumnType, DAY_REVISIONS, Records, Sum,
@@ -81,35 +81,35 @@ fn triggers() -> Vec<String> {
     made
 }
 
-/// Triggers that keep what a record has of its parts, after their function.
-fn added_up() -> [String; 4] {
+/// Triggers that keep what a record has of its parts, each after its function.
+fn added_up() -> Vec<String> {
     let of = &kept::OF_VARIANTS;
     let (parts, (only, value)) = (of.parts.table, of.only);
-    let differs = |column: &str| format!("OLD.{column} IS DISTINCT FROM NEW.{column}");
-    let name = format!("{parts}_sum");
-    let trigger = |end: &str, event: &str, row: &str, more: &str| {
-        format!(
-            "CREATE TRIGGER {name}_{end} AFTER {event} ON {parts} FOR EACH ROW\n    \
-             WHEN ({row}.{only} = {value}{more}) EXECUTE FUNCTION {name}()"
-        )
+    let made = |name: &str, event: &str, row: &str, more: &str, does: &str| {
+        let name = format!("{parts}_{name}");
+        [
+            format!(
+                "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$\n\
+                 BEGIN\n{}    RETURN NULL;\nEND;\n$$",
+                indented(does)
+            ),
+            format!(
+                "CREATE TRIGGER {name} AFTER {event} ON {parts} FOR EACH ROW\n    \
+                 WHEN ({row}.{only} = {value}{more}) EXECUTE FUNCTION {name}()"
+            ),
+        ]
     };
-    [
-        format!(
-            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$\nDECLARE\n    \
-             whole CONSTANT bigint := CASE TG_OP WHEN 'DELETE' THEN OLD.{0} ELSE NEW.{0} END;\n\
-             BEGIN\n{1}    RETURN NULL;\nEND;\n$$",
-            of.by,
-            indented(&parts::add_up(of, "whole"))
-        ),
-        trigger("new", "INSERT", "NEW", ""),
-        trigger("old", "DELETE", "OLD", ""),
-        trigger(
-            "change",
-            &format!("UPDATE OF {}, {}", of.column, of.ranged),
-            "NEW",
-            &format!(" AND {}", parts::changed(of, differs)),
-        ),
-    ]
+    let whole = |row: &str| parts::add_up(of, &format!("{row}.{}", of.by));
+    let differs = |column: &str| format!("OLD.{column} IS DISTINCT FROM NEW.{column}");
+    let followed = parts::followed(of, &format!("NEW.{}", of.by), differs);
+    let followed = followed.into_iter().flat_map(|Followed { name, column, changed, does }| {
+        let (name, event) = (format!("{name}_change"), format!("UPDATE OF {column}"));
+        made(&name, &event, "NEW", &format!(" AND {changed}"), &does)
+    });
+    let mut all = Vec::from(made("sum_new", "INSERT", "NEW", "", &whole("NEW")));
+    all.extend(made("sum_old", "DELETE", "OLD", "", &whole("OLD")));
+    all.extend(followed);
+    all
 }
 
 fn on_statement(of: &str, name: &str, event: Event, variables: &str, does: &str) -> [String; 2] {

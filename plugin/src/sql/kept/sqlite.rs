@@ -3,7 +3,7 @@
 //! own.
 
 use super::layout::{compared, indented, joined, listed};
-use super::parts;
+use super::parts::{self, Followed};
 use super::terms::{Comparison, Rebuild, Repair, Terms, only, zeros};
 use crate::model::kept::{self, Aggregate, ColumnType, DAY_REVISIONS, Searched};
 use crate::model::value::Kind;
@@ -71,20 +71,17 @@ fn summed() -> Vec<String> {
     let (parts, (only, value)) = (of.parts.table, of.only);
     let [old, new] = ["OLD.", "NEW."].map(|row| parts::add_up(of, &format!("{row}{}", of.by)));
     let counts = |row: &str| format!("WHEN {row}.{only} = {value}");
-    vec![
+    let mut made = vec![
         trigger(&format!("{parts}_sum_new AFTER INSERT ON {parts}\n{}\n", counts("NEW")), &new),
         trigger(&format!("{parts}_sum_old AFTER DELETE ON {parts}\n{}\n", counts("OLD")), &old),
-        trigger(
-            &format!(
-                "{parts}_sum_change AFTER UPDATE OF {}, {} ON {parts}\n{} AND {}\n",
-                of.column,
-                of.ranged,
-                counts("NEW"),
-                parts::changed(of, |column| format!("OLD.{column} IS NOT NEW.{column}"))
-            ),
-            &new,
-        ),
-    ]
+    ];
+    let differs = |column: &str| format!("OLD.{column} IS NOT NEW.{column}");
+    let followed = parts::followed(of, &format!("NEW.{}", of.by), differs);
+    made.extend(followed.map(|Followed { name, column, changed, does }| {
+        let about = format!("{parts}_{name}_change AFTER UPDATE OF {column} ON {parts}");
+        trigger(&format!("{about}\n{} AND {changed}\n", counts("NEW")), &does)
+    }));
+    made
 }
 
 /// The statements that create the indexes of texts, with what they contain as tables that store nothing,
