@@ -45,8 +45,7 @@ pub struct Field {
     /// The name of its relationship, if it is not the field's name.
     pub relation: Option<&'static str>,
     /// The expression that computes it; `t` is the resource's own table. `{sum column}` is a [sum
-    /// of money](crate::sql::dialect::Dialect::narrow_sum), and `{rows columns}` [JSON of
-    /// rows](crate::sql::dialect::Dialect::json_rows), in which `units column` is an amount in units.
+    /// of money](crate::sql::dialect::Dialect::narrow_sum).
     pub computed: Option<&'static str>,
     /// The join that it comes from: alias and column. `None` means the resource's own column of the
     /// field's name.

@@ -29,8 +29,6 @@ pub struct Dialect {
     pub match_skus: &'static str,
     /// The function that aggregates a column into a JSON list.
     pub json_list: &'static str,
-    /// The JSON list of a list for each row, with these columns; unset or empty without a row.
-    pub json_rows: fn(&str) -> String,
     /// A column in a form that no index supports, where the engine would choose an unsuitable
     /// index.
     pub without_index: fn(&str) -> String,
@@ -188,8 +186,6 @@ pub static SQLITE: Dialect = Dialect {
     },
     match_skus: JOINED_BY_SKU,
     json_list: "json_group_array",
-    // As text, it stays one cell within a page that is JSON itself.
-    json_rows: |columns| format!("json_group_array(json_array({columns})) || ''"),
     without_index: |column| format!("+{column}"),
     defeat_order_index: |column| format!("+{column}"),
     sorts_long: |_| String::new(),
@@ -267,7 +263,6 @@ pub static POSTGRES: Dialect = Dialect {
     narrow_sum: |column| format!("sum({column})"),
     match_skus: JOINED_BY_SKU,
     json_list: "json_agg",
-    json_rows: |columns| format!("json_agg(json_build_array({columns}))"),
     without_index: str::to_owned,
     // The greatest of one value is the value, for any type.
     defeat_order_index: |column| format!("greatest({column})"),
@@ -346,7 +341,6 @@ pub static MYSQL: Dialect = Dialect {
         SET version = version + 1, variant_id = v.found \
         WHERE variant_id IS NULL AND product_id % 10 = 7",
     json_list: "json_arrayagg",
-    json_rows: |columns| format!("json_arrayagg(json_array({columns}))"),
     without_index: str::to_owned,
     // The hint names the index.
     defeat_order_index: str::to_owned,

@@ -183,7 +183,7 @@ pub(super) fn rounded_up(length: usize) -> usize {
     lengths.find(|rounded| *rounded >= length).unwrap_or(length)
 }
 
-/// Text with sums and lists in the engine's SQL, in place of their names in braces.
+/// Text with sums in the engine's SQL, in place of their names in braces.
 fn with_sums(text: String, dialect: &Dialect) -> String {
     if memchr::memchr(b'{', text.as_bytes()).is_none() {
         return text;
@@ -198,19 +198,9 @@ fn with_sums(text: String, dialect: &Dialect) -> String {
                 let [high, low] = (dialect.wide_sum)(column);
                 if name == "high" { high } else { low }
             }
-            "rows" => (dialect.json_rows)(&in_units(column, dialect)),
             _ => (dialect.narrow_sum)(column),
         });
         whole.push_str(rest);
     }
     whole
-}
-
-/// A list of columns, with amounts that are marked by `units` in units of 10^-5.
-fn in_units(columns: &str, dialect: &Dialect) -> String {
-    let columns = columns.split(", ").map(|column| match column.strip_prefix("units ") {
-        Some(amount) => (dialect.kept.units)(amount),
-        None => column.to_owned(),
-    });
-    columns.collect::<Vec<_>>().join(", ")
 }

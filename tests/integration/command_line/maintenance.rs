@@ -243,6 +243,18 @@ async fn spoil_shipped(store: &Store) -> [Line; 2] {
     lines.try_into().unwrap()
 }
 
+/// Takes the lines of an order from which it shows what can be refunded. Returns that this is found, and that those of
+/// another order do not have the quantity of its item.
+async fn spoil_lines(store: &Store, other: &Json) -> [Line; 2] {
+    let order = 3;
+    let change = "UPDATE shop_orders SET refundable_lines = '[]' WHERE shop_order_id = ";
+    store.write([plain(format!("{change}{order}"))]).await.unwrap();
+    [&json!(order), other].map(|order| {
+        let key = json!({"shop_order_id": order});
+        ("shop_orders".to_owned(), key, "refundable_lines".to_owned(), 0, 1)
+    })
+}
+
 /// Changes a quantity without an entry in the ledger, and adds an entry that does not begin where the one
 /// before it has ended.
 async fn spoil_ledger(store: &Store) -> Vec<Line> {
@@ -387,11 +399,12 @@ async fn what_is_stored_twice_is_compared_and_repaired_where_one_follows_from_th
     let states = texts(&store, STATES).await;
 
     let [repairable, other] = spoil_shipped(&store).await;
+    let of_lines = spoil_lines(&store, &other.1["order_key"]).await;
     let (of_variants, others) = spoil_variants(&store).await;
     let others: Vec<Line> =
         spoil_ledger(&store).await.into_iter().chain([other]).chain(others).collect();
     let mut expected = spoil_indexes(&store, place.database.engine).await;
-    expected.extend(others.iter().cloned().chain([repairable]).chain(of_variants));
+    expected.extend(others.iter().cloned().chain([repairable]).chain(of_variants).chain(of_lines));
     let checked = place.call("check").finish().await;
     checked.exits(1);
     assert_eq!(sorted(lines(&checked.out())), sorted(expected.clone()));
@@ -410,6 +423,76 @@ async fn what_is_stored_twice_is_compared_and_repaired_where_one_follows_from_th
     let repaired = texts(&store, STATES).await;
     let differ = states.iter().zip(&repaired).filter(|(before, now)| before != now).count();
     assert!(differ <= 1, "{states:?} {repaired:?}");
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_refunds_add_up_to_is_compared_and_repaired() {
+    let place = Place::of_the_store();
+    place.run("demo --products 60 --orders 200").await;
+    let store = place.store();
+    let units = store.dialect().kept.units;
+    let line = |table: &str, key: Json, column: &str, stored: i64, counted: i64| {
+        (table.to_owned(), key, column.to_owned(), stored, counted)
+    };
+
+    // An item of which everything was given back.
+    let item = "SELECT min(shop_orderitem_id) FROM shop_orderitems WHERE refunded_amount > 0";
+    let item = number(&store, item.to_owned()).await;
+    let of_item = async |column: &str| {
+        let of = format!("FROM shop_orderitems WHERE shop_orderitem_id = {item}");
+        number(&store, format!("SELECT {column} {of}")).await
+    };
+    let order = of_item("order_key").await;
+    let key = json!({"order_key": order, "shop_orderitem_id": item});
+    let mut expected =
+        vec![line("shop_orders", json!({"shop_order_id": order}), "refundable_lines", 0, 1)];
+    let pieces = of_item("refunded_quantity").await;
+    expected.push(line("shop_orderitems", key.clone(), "refunded_quantity", 0, pieces));
+    for column in ["refunded_amount", "refunded_tax", "refunded_share"] {
+        let counted = of_item(&units(column)).await;
+        expected.push(line("shop_orderitems", key.clone(), column, 0, counted));
+    }
+    // Another order than that of the item.
+    let other = "SELECT max(shop_order_id) FROM shop_orders WHERE refunded > 0";
+    let other = number(&store, other.to_owned()).await;
+    let of_other = |column: &str| {
+        format!("SELECT {} FROM shop_orders WHERE shop_order_id = {other}", units(column))
+    };
+    let (refunded, key) =
+        (number(&store, of_other("refunded")).await, json!({"shop_order_id": other}));
+    expected.extend([
+        line("shop_orders", key.clone(), "refunded", refunded + 100_000, refunded),
+        line("shop_orders", key.clone(), "refunded_shipping", 200_000, 0),
+        line("shop_orders", key.clone(), "refunded_shipping_tax", 300_000, 0),
+    ]);
+    let less = number(&store, of_other("order_refund")).await - 100_000;
+    // It has less than its refunds have, whether they are added up correctly or not.
+    let lost = |counted| line("shop_orders", key.clone(), "order_refund", less, counted);
+    let changes = [
+        format!(
+            "UPDATE shop_orderitems SET refunded_quantity = 0, refunded_amount = 0, \
+             refunded_tax = 0, refunded_share = 0 WHERE shop_orderitem_id = {item}"
+        ),
+        format!(
+            "UPDATE shop_orders SET refunded = refunded + {one}, refunded_shipping = {one} + {one}, \
+             refunded_shipping_tax = {one} + {one} + {one}, order_refund = order_refund - {one} \
+             WHERE shop_order_id = {other}",
+            one = if place.database.engine == Engine::Sqlite { "100000" } else { "1" }
+        ),
+    ];
+    let version = format!("SELECT version FROM shop_orders WHERE shop_order_id = {order}");
+    let before = number(&store, version.clone()).await;
+    store.write(changes.map(plain)).await.unwrap();
+
+    let checked = place.call("check").finish().await;
+    checked.exits(1);
+    let found = expected.iter().cloned().chain([lost(refunded + 100_000)]).collect();
+    assert_eq!(sorted(lines(&checked.out())), sorted(found));
+    place.call("recount").finish().await.exits(1);
+    let checked = place.call("check").finish().await;
+    assert_eq!(lines(&checked.out()), [lost(refunded)]);
+    assert!(number(&store, version).await > before, "its clients see the change");
     store.close().await;
 }
 

@@ -131,6 +131,26 @@ async fn tables_of_an_unreleased_program_are_refused() {
     store.close().await;
 }
 
+#[tokio::test]
+async fn orders_of_an_earlier_version_get_the_lines_that_can_be_refunded() {
+    const LINES: &str =
+        "SELECT cast(refundable_lines AS char(2000)) FROM shop_orders ORDER BY shop_order_id";
+    let (store, database) = filled().await;
+    let before = database.texts_at(&database.url(), LINES).await;
+    assert!(before.iter().any(|lines| lines.contains("],[")), "{before:?}");
+    let migrations =
+        if database.engine == Engine::Sqlite { "_sqlx_migrations" } else { "shop_migrations" };
+    for change in [
+        "ALTER TABLE shop_orders DROP COLUMN refundable_lines".to_owned(),
+        format!("DELETE FROM {migrations} WHERE version = 9"),
+    ] {
+        store.execute(plain(change)).await.unwrap();
+    }
+    store.migrate(REGISTRY).await.unwrap();
+    assert_eq!(database.texts_at(&database.url(), LINES).await, before);
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_continue_while_everything_is_made_anew() {
     let (store, database) = filled().await;

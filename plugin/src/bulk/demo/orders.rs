@@ -105,12 +105,15 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         refunds::Refund { order: number, line, amount, tax, currency }
     });
     let given = refund.as_ref().map_or(0, refunds::Refund::given);
+    let mut refundable = Vec::new();
     for (place, line) in lines.iter().enumerate() {
         let (sku, name, options) = sold(&line.product, line.item);
         let [quantity, amount, line_tax] = match place {
             0 if given > 0 => [line.quantity, line.with_tax(), line.tax],
             _ => [0; 3],
         };
+        let (item, ordered, price) = (line.item + 1, line.quantity, line.with_tax());
+        refundable.push(format!("[{item},{ordered},{price},{quantity},{amount}]"));
         push!(
             tables[1],
             ("shop_orderitem_id", key(line.item)),
@@ -182,6 +185,7 @@ fn make(world: &World, number: u64, tables: &mut [RowsOf]) {
         ("ordershipping_type", text("parcel")),
         ("fulfilment_state", text(fulfilled)),
         ("refunded", Value::money(given)),
+        ("refundable_lines", Value::Json(format!("[{}]", refundable.join(",")))),
     );
     for parcel in parcels {
         let sent = days_ago(world.today, parcel.age, &mut chance(9, parcel.number));

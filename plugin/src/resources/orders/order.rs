@@ -217,6 +217,7 @@ async fn place(draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> {
         item.set(&ORDER_KEY, key)?;
     }
     write.insert_all(&draft.children).await?;
+    refundable::keep_lines(key, write).await?;
     let created_on = order.need(&CREATED_ON)?;
     let first = Entry { created_on, ..Entry::of(order.need(&STATUS)?) };
     first.add_to(key, write).await?;

@@ -14,17 +14,15 @@ use super::items::{
 };
 use super::refund_amounts::{Coin, Left, Line, Part};
 use crate::error::Error;
-use crate::model::field::{self, Field, Handle, Money, Typed, Units, money};
+use crate::model::field::{Field, Handle, Money, Typed, Units, json_list, money};
 use crate::model::meta::DerivedMeta;
 use crate::model::record::Record;
 use crate::model::value::{Cell, Kind, Value, money_text};
+use crate::service::write::Write;
+use crate::sql::{self, Statement};
 
-/// The key, quantity and amount of each of its items, with what was given back of both.
-pub(super) const LINES: Field = field::json("refund_lines").nullable().computed(
-    "(SELECT {rows i.shop_orderitem_id, i.orderitem_quantity, \
-     units i.orderitem_finalprice_with_tax, i.refunded_quantity, units i.refunded_amount} \
-     FROM shop_orderitems i WHERE i.order_key = t.shop_order_id)",
-);
+/// The key, quantity and amount of each of its items, with what was given back of both: kept with the order.
+pub(super) const LINES: Field = json_list("refundable_lines", &[]);
 
 /// What is left of an order, for those who read it.
 pub(super) static META: DerivedMeta = DerivedMeta {
@@ -50,9 +48,7 @@ pub(super) static META: DerivedMeta = DerivedMeta {
         let shipping = Line::new(coin, 0, [amount, 0], of_shipping).left();
         let mut items = Vec::new();
         if let Cell::Text(lines) = lines {
-            // Engines give them in any order.
-            let mut lines: Vec<[i64; 5]> = serde_json::from_str(lines)?;
-            lines.sort_unstable();
+            let lines: Vec<[i64; 5]> = serde_json::from_str(lines)?;
             for [key, quantity, amount, pieces, given] in lines {
                 let given = Part { quantity: pieces, amount: given, ..Part::default() };
                 let left = Line::new(coin, quantity, [amount, 0], given).left();
@@ -78,6 +74,13 @@ const MEMBERS: &[(&str, Kind)] =
 const LEFT: &[(&str, Kind)] = &[("quantity", Kind::COUNT), ("amount", Kind::MONEY)];
 /// What was given back without a refund.
 const UNATTRIBUTED: Field = money("unattributed_refund");
+
+/// Keeps the lines of an order whose items are new or have changed.
+pub(super) async fn keep_lines(order: i64, write: &mut Write<'_>) -> Result<(), Error> {
+    let text = sql::kept::keep_lines(write.transaction.dialect().kept);
+    let statement = Statement { text, binds: vec![Value::Int(order)] };
+    write.transaction.execute(statement).await
+}
 
 /// What is left of an order that is locked.
 pub(super) struct Refundable {

@@ -14,6 +14,7 @@ pub static TERMS: Terms = Terms {
     day: |moment| format!("date_format({moment}, '%Y-%m-%d')"),
     divided_by: "DIV",
     units: |amount| format!("cast({amount} * 100000 AS signed)"),
+    text: str::to_owned,
     high: |amount| format!("{amount} DIV 10000"),
     low: |amount| format!("{amount} % 10000 * 100000"),
     as_amount: str::to_owned,
@@ -44,6 +45,11 @@ pub static TERMS: Terms = Terms {
         quantity bigint PATH '$.quantity', restock bigint PATH '$.restock', \
         amount bigint PATH '$.amount', tax bigint PATH '$.tax_amount', \
         share bigint PATH '$.share')) line) given_lines",
+    // A list has no order of its own on MySQL; the keys ascend in the index, and in the table.
+    refundable_lines: "(SELECT coalesce(replace(json_arrayagg(json_array(shop_orderitem_id, \
+        orderitem_quantity, cast(orderitem_finalprice_with_tax * 100000 AS signed), refunded_quantity, \
+        cast(refunded_amount * 100000 AS signed))), ' ', ''), '[]') \
+        FROM shop_orderitems WHERE order_key = shop_order_id)",
 };
 
 /// The statements that create all triggers.

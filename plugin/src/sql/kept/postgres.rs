@@ -18,6 +18,7 @@ pub static TERMS: Terms = Terms {
     day: |moment| format!("to_char({moment}, 'YYYY-MM-DD')"),
     divided_by: "/",
     units: |amount| format!("({amount} * 100000)::bigint"),
+    text: |json| format!("{json}::text"),
     high: |amount| format!("div({amount}, 10000)"),
     low: |amount| format!("mod({amount}, 10000) * 100000"),
     as_amount: str::to_owned,
@@ -49,6 +50,10 @@ pub static TERMS: Terms = Terms {
         FROM shop_orderrefunds CROSS JOIN LATERAL json_to_recordset(items) \
         AS line (orderitem_id bigint, quantity bigint, restock bigint, amount bigint, \
         tax_amount bigint, share bigint)) given_lines",
+    refundable_lines: "(SELECT coalesce(translate(json_agg(json_build_array(shop_orderitem_id, \
+        orderitem_quantity, (orderitem_finalprice_with_tax * 100000)::bigint, refunded_quantity, \
+        (refunded_amount * 100000)::bigint) ORDER BY shop_orderitem_id)::text, E' \\n', ''), '[]') \
+        FROM shop_orderitems WHERE order_key = shop_order_id)::json",
 };
 
 /// The kind of statement that fires a trigger.

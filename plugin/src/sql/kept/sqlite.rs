@@ -13,6 +13,7 @@ pub static TERMS: Terms = Terms {
     day: |moment| format!("substr({moment}, 1, 10)"),
     divided_by: "/",
     units: str::to_owned,
+    text: str::to_owned,
     high: |amount| format!("{amount} / 1000000000"),
     low: |amount| format!("{amount} % 1000000000"),
     as_amount: |number| format!("{number} * 100000"),
@@ -39,6 +40,9 @@ pub static TERMS: Terms = Terms {
         json_extract(value, '$.restock') AS restock, json_extract(value, '$.amount') AS amount, \
         json_extract(value, '$.tax_amount') AS tax, json_extract(value, '$.share') AS share \
         FROM shop_orderrefunds JOIN json_each(items)) given_lines",
+    refundable_lines: "(SELECT json_group_array(json_array(shop_orderitem_id, orderitem_quantity, \
+        orderitem_finalprice_with_tax, refunded_quantity, refunded_amount) ORDER BY shop_orderitem_id) \
+        FROM shop_orderitems WHERE order_key = shop_order_id)",
 };
 
 /// The statements that create all triggers.

@@ -15,6 +15,8 @@ pub struct Terms {
     pub(super) divided_by: &'static str,
     /// An amount in units of 10^-5.
     pub units: fn(&str) -> String,
+    /// JSON as text.
+    pub(super) text: fn(&str) -> String,
     /// The multiples of 10^4 in an amount.
     pub(super) high: fn(&str) -> String,
     /// The rest in units of 10^-5.
@@ -51,6 +53,9 @@ pub struct Terms {
     /// What refunds have of items, as a table with the columns `refund`, `order_key`, `item`, `quantity`, `restock`,
     /// and in the form of columns of money `amount`, `tax` and `share`.
     pub(super) lines_of_refunds: &'static str,
+    /// The items of the order `shop_order_id` as a JSON list without spaces: of each its key, quantity and amount with
+    /// tax, and what was given back of both. Amounts are in units, and the keys ascend.
+    pub(super) refundable_lines: &'static str,
 }
 
 /// A table to rebuild.

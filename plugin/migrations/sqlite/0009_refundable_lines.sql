@@ -1,0 +1,7 @@
+-- The lines from which an order shows what of it can be refunded: of each item its key, quantity and amount with tax, and
+-- what was given back of both. Amounts are in units of 10^-5.
+ALTER TABLE shop_orders ADD COLUMN refundable_lines TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(refundable_lines));
+UPDATE shop_orders SET refundable_lines = (
+    SELECT json_group_array(json_array(shop_orderitem_id, orderitem_quantity,
+        orderitem_finalprice_with_tax, refunded_quantity, refunded_amount) ORDER BY shop_orderitem_id)
+    FROM shop_orderitems WHERE order_key = shop_order_id);
