@@ -101,20 +101,24 @@ macro_rules! sales_by {
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
              GROUP BY ",
             $period,
-            ", s.currency_code HAVING sum(s.orders) > 0 \
+            ", s.currency_code \
              UNION ALL SELECT /*! SQL_BIG_RESULT */ 1, '', s.currency_code, sum(s.orders), sum(s.items), \
              sum(s.subtotal_1), sum(s.subtotal_0), sum(s.discount_1), sum(s.discount_0), \
              sum(s.refund_1), sum(s.refund_0), sum(s.shipping_1), sum(s.shipping_0), \
              sum(s.tax_1), sum(s.tax_0) \
              FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
-             GROUP BY s.currency_code HAVING sum(s.orders) > 0 \
-             UNION ALL SELECT r.part, '', r.currency_code, sum(r.refunds) - 2 * sum(r.reversals), \
-             0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), 0, 0, 0, 0 \
-             FROM (SELECT CASE WHEN day >= ? THEN 2 ELSE 3 END AS part, currency_code, refunds, \
-             reversals, amount_1, amount_0 FROM shop_refunds_by_day WHERE day >= ? AND day <= ?) r \
-             GROUP BY r.part, r.currency_code) g \
-             LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code"
+             GROUP BY s.currency_code \
+             UNION ALL SELECT /*! SQL_BIG_RESULT */ 2, '', r.currency_code, \
+             sum(r.refunds - 2 * r.reversals), 0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), \
+             0, 0, 0, 0 FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? \
+             GROUP BY r.currency_code \
+             UNION ALL SELECT /*! SQL_BIG_RESULT */ 3, '', r.currency_code, \
+             sum(r.refunds - 2 * r.reversals), 0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), \
+             0, 0, 0, 0 FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? \
+             GROUP BY r.currency_code) g \
+             LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code \
+             WHERE g.part > 1 OR g.orders > 0"
         )
     };
 }
@@ -200,8 +204,6 @@ impl Sales {
         let [from, to] = days(Some(asked.range));
         let [before_from, before_to] = days(before);
         let statuses = || asked.statuses.clone();
-        // The preceding range ends where this one begins, so refunds are read in one go.
-        let begin = if before.is_some() { &before_from } else { &from };
         let binds = vec![
             day(&from),
             day(&to),
@@ -210,8 +212,9 @@ impl Sales {
             day(&before_to),
             statuses(),
             day(&from),
-            day(begin),
             day(&to),
+            day(&before_from),
+            day(&before_to),
         ];
         let cells = store.table(Table::new(text, binds, COLUMNS)).await?;
 
