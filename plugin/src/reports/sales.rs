@@ -78,6 +78,20 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
+/// What was given back in a range, as this part of the answer.
+macro_rules! given_back {
+    ($part:literal) => {
+        concat!(
+            " UNION ALL SELECT /*! SQL_BIG_RESULT */ ",
+            $part,
+            ", '', r.currency_code, \
+             sum(r.refunds - 2 * r.reversals), 0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), \
+             0, 0, 0, 0 FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? \
+             GROUP BY r.currency_code"
+        )
+    };
+}
+
 /// The sums of the range, grouped by the part of the day that identifies the period, and those of
 /// the preceding range. Days themselves are grouped as they are, in the order of the primary key. The
 /// MariaDB-specific comment makes MariaDB sort the days, which is cheaper than looking up the group of each.
@@ -108,15 +122,10 @@ macro_rules! sales_by {
              sum(s.tax_1), sum(s.tax_0) \
              FROM shop_sales_by_day s \
              WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
-             GROUP BY s.currency_code \
-             UNION ALL SELECT /*! SQL_BIG_RESULT */ 2, '', r.currency_code, \
-             sum(r.refunds - 2 * r.reversals), 0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), \
-             0, 0, 0, 0 FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? \
-             GROUP BY r.currency_code \
-             UNION ALL SELECT /*! SQL_BIG_RESULT */ 3, '', r.currency_code, \
-             sum(r.refunds - 2 * r.reversals), 0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), \
-             0, 0, 0, 0 FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? \
-             GROUP BY r.currency_code) g \
+             GROUP BY s.currency_code",
+            given_back!("2"),
+            given_back!("3"),
+            ") g \
              LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code \
              WHERE g.part > 1 OR g.orders > 0"
         )
@@ -200,9 +209,8 @@ impl Sales {
             None => ["9".to_owned(), "0".to_owned()],
         };
         let day = |day: &str| vec![Value::Text(day.to_owned())];
-        let before = asked.range.before();
         let [from, to] = days(Some(asked.range));
-        let [before_from, before_to] = days(before);
+        let [before_from, before_to] = days(asked.range.before());
         let statuses = || asked.statuses.clone();
         let binds = vec![
             day(&from),

@@ -121,8 +121,7 @@ async fn tables_of_an_unreleased_program_are_refused() {
     store.execute(plain(other)).await.unwrap();
     let (columns, values) =
         ("(version, description, success, checksum, execution_time)", "(52, 'later', TRUE, '', 0)");
-    let table =
-        if database.engine == Engine::Sqlite { "_sqlx_migrations" } else { "shop_migrations" };
+    let table = migrations(database.engine);
     let second = format!("INSERT INTO {table} {columns} VALUES {values}");
     store.execute(plain(second)).await.unwrap();
     let error = store.migrate(REGISTRY).await.unwrap_err();
@@ -138,8 +137,7 @@ async fn orders_of_an_earlier_version_get_the_lines_that_can_be_refunded() {
     let (store, database) = filled().await;
     let before = database.texts_at(&database.url(), LINES).await;
     assert!(before.iter().any(|lines| lines.contains("],[")), "{before:?}");
-    let migrations =
-        if database.engine == Engine::Sqlite { "_sqlx_migrations" } else { "shop_migrations" };
+    let migrations = migrations(database.engine);
     for change in [
         "ALTER TABLE shop_orders DROP COLUMN refundable_lines".to_owned(),
         format!("DELETE FROM {migrations} WHERE version = 9"),
@@ -244,6 +242,11 @@ async fn is_counted(store: &Store) {
 
 async fn feed(store: &Store) -> Vec<String> {
     texts(store, "SELECT feed FROM shop_feed").await
+}
+
+/// The table of the migrations that have been installed.
+fn migrations(engine: Engine) -> &'static str {
+    if engine == Engine::Sqlite { "_sqlx_migrations" } else { "shop_migrations" }
 }
 
 pub(super) fn plain(text: impl Into<String>) -> Statement {

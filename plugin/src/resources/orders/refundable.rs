@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::model::field::{Field, Handle, Money, Typed, Units, json_list, money};
 use crate::model::meta::DerivedMeta;
 use crate::model::record::Record;
-use crate::model::value::{Cell, Kind, Value, money_text};
+use crate::model::value::{Kind, Value, money_text};
 use crate::service::write::Write;
 use crate::sql::{self, Statement};
 
@@ -46,19 +46,15 @@ pub(super) static META: DerivedMeta = DerivedMeta {
         let amount = shipping.int(SHIPPING.name)? + tax.int(SHIPPING_TAX.name)?;
         let of_shipping = Part { amount: shipped.int(SHIPPING_REFUNDED.name)?, ..Part::default() };
         let shipping = Line::new(coin, 0, [amount, 0], of_shipping).left();
-        let mut items = Vec::new();
-        if let Cell::Text(lines) = lines {
-            let lines: Vec<[i64; 5]> = serde_json::from_str(lines)?;
-            for [key, quantity, amount, pieces, given] in lines {
-                let given = Part { quantity: pieces, amount: given, ..Part::default() };
-                let left = Line::new(coin, quantity, [amount, 0], given).left();
-                items.push((key, shown(left)));
-            }
-        }
+        let lines: Vec<[i64; 5]> = serde_json::from_str(lines.text(LINES.name)?)?;
+        let items = lines.into_iter().map(|[key, quantity, amount, pieces, given]| {
+            let given = Part { quantity: pieces, amount: given, ..Part::default() };
+            (key, shown(Line::new(coin, quantity, [amount, 0], given).left()))
+        });
         let refundable = ShownRefundable {
             amount: money_text(coin.whole(total.int(TOTAL.name)? - refund)),
             shipping: money_text(shipping.amount),
-            items,
+            items: items.collect(),
         };
         let mut meta = vec![(REFUNDABLE.name, to_raw_value(&refundable)?)];
         if refund > refunded {
