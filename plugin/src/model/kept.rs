@@ -49,6 +49,8 @@ pub enum Value {
     OrZero,
     /// The day of a moment.
     Day(&'static str),
+    /// The month of a moment.
+    Month(&'static str),
     /// The [`BLOCK`] of keys that contains the record's key.
     Block,
     /// The stock status of a product or variant: 0 not managed, 1 out of stock, 2 low, 3 enough, and
@@ -289,7 +291,7 @@ pub static ORDERREFUNDS: Records =
 pub const COUNTED: [&Records; 5] = [&PRODUCTS, &ORDERS, &ADDRESSES, &VARIANTS, &ORDERREFUNDS];
 
 /// All tables. A write locks rows in this order, so that two writes cannot deadlock.
-pub const ALL: [&Aggregate; 17] = [
+pub const ALL: [&Aggregate; 18] = [
     &PRODUCT_COUNTS,
     &PRODUCT_COUNTS_BY_MANUFACTURER,
     &PRODUCT_COUNTS_BY_CATEGORY,
@@ -303,6 +305,7 @@ pub const ALL: [&Aggregate; 17] = [
     &ORDER_COUNTS_BY_DAY,
     &ORDER_BLOCKS,
     &SALES_BY_DAY,
+    &SALES_BY_MONTH,
     &FULFILMENT_COUNTS,
     &ADDRESS_COUNTS,
     &ADDRESS_COUNTS_BY_ZONE,
@@ -392,6 +395,12 @@ pub static SALES_BY_DAY: Aggregate = Aggregate {
         Sum { column: "tax_0", of: Addend::Low("order_tax") },
     ],
 };
+/// The sums of the orders of a month, so that a report on years need not add up days.
+pub static SALES_BY_MONTH: Aggregate = Aggregate {
+    table: "shop_sales_by_month",
+    by: &[month("created_on"), text("currency_code", 3), whole("order_state_id")],
+    ..SALES_BY_DAY
+};
 /// The sums of the refunds of a day, with those that undo others.
 pub static REFUNDS_BY_DAY: Aggregate = Aggregate {
     table: "shop_refunds_by_day",
@@ -472,6 +481,10 @@ const fn day(of: &'static str) -> Group {
     Group { column: "day", value: Value::Day(of), room: ColumnType::Text(10) }
 }
 
+const fn month(of: &'static str) -> Group {
+    Group { column: "month", value: Value::Month(of), room: ColumnType::Text(7) }
+}
+
 impl Aggregate {
     /// Whether its rows are grouped by the column of this name, which the records have too.
     pub fn has(&self, column: &str) -> bool {
@@ -508,7 +521,7 @@ impl Value {
     fn reads(self, column: &'static str) -> Vec<&'static str> {
         match self {
             Value::Same | Value::OrZero => vec![column],
-            Value::Day(of) => vec![of],
+            Value::Day(of) | Value::Month(of) => vec![of],
             Value::Block => Vec::new(),
             Value::StockStatus | Value::StockQuantity => STOCK_STATUS.to_vec(),
         }

@@ -20,6 +20,14 @@ pub(crate) struct Range {
     pub(crate) to: Date,
 }
 
+/// A range as whole months, with the days of the month that begins before it and of the one that ends after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Months {
+    pub(super) before: Option<Range>,
+    pub(super) whole: Option<Range>,
+    pub(super) after: Option<Range>,
+}
+
 impl Range {
     /// The days that the filters select, by default the most recent ones.
     pub(super) fn of(conditions: &[Condition], today: Date) -> Self {
@@ -47,6 +55,28 @@ impl Range {
     pub(super) fn before(self) -> Option<Self> {
         let to = self.from.previous_day().filter(|day| day.year() >= FIRST_YEAR)?;
         Some(Self { from: earlier(to, (self.to - self.from).whole_days()), to })
+    }
+
+    /// The months of the range.
+    pub(super) fn months(self) -> Months {
+        let Self { from, to } = self;
+        let first = if from.day() == 1 { Some(from) } else { Unit::Month.after(from) };
+        let last = if to.day() == to.month().length(to.year()) {
+            Some(to)
+        } else {
+            to.replace_day(1).ok().and_then(Date::previous_day)
+        };
+        let before = first.and_then(Date::previous_day).map_or(to, |day| day.min(to));
+        let after = first.max(last.and_then(Date::next_day));
+        let range = |from: Option<Date>, to: Option<Date>| {
+            let days = from.zip(to).filter(|(from, to)| from <= to);
+            days.map(|(from, to)| Self { from, to })
+        };
+        Months {
+            before: range(Some(from), Some(before)),
+            whole: range(first, last),
+            after: range(after, first.map(|_| to)),
+        }
     }
 
     /// The periods of the range in order, clipped to it.

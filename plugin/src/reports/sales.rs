@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
+use time::Date;
 
 use super::amounts::{CURRENCY_CODE, amount, average, wide};
 use super::asked::{ASKED, Asked};
-use super::period::{Range, Unit};
+use super::period::{Months, Range, Unit};
 use crate::error::Error;
 use crate::model::field::{Field, count, int, money, signed_money, text};
 use crate::model::moment;
@@ -56,8 +57,8 @@ const TOTALS: &[Field] = &[
     int("refunds_count"),
 ];
 
-/// The columns of the result: the range, its period, the currency and its decimals, and the sums,
-/// those of amounts in two parts each. What was given back has the parts 2 and 3, its number in the place of the
+/// The columns of the result: the [`Part`], its period, the currency and its decimals, and the sums,
+/// those of amounts in two parts each. What was given back has its number in the place of the
 /// orders, and its amount in that of the refunds.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
@@ -78,58 +79,143 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
-/// What was given back in a range, as this part of the answer.
-macro_rules! given_back {
-    ($part:literal) => {
-        concat!(
-            " UNION ALL SELECT /*! SQL_BIG_RESULT */ ",
-            $part,
-            ", '', r.currency_code, \
-             sum(r.refunds - 2 * r.reversals), 0, 0, 0, 0, 0, sum(r.amount_1), sum(r.amount_0), \
-             0, 0, 0, 0 FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? \
-             GROUP BY r.currency_code"
-        )
-    };
+/// What a row of the result belongs to, by its number in the first column.
+#[derive(Clone, Copy)]
+enum Part {
+    /// The range.
+    Range,
+    /// The preceding range.
+    Before,
+    /// The refunds of the range.
+    Made,
+    /// The refunds of the preceding range.
+    MadeBefore,
 }
 
-/// The sums of the range, grouped by the part of the day that identifies the period, and those of
-/// the preceding range. Days themselves are grouped as they are, in the order of the primary key. The
-/// MariaDB-specific comment makes MariaDB sort the days, which is cheaper than looking up the group of each.
-macro_rules! sales_by {
-    ($period:literal) => {
-        concat!(
-            "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
-             coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
-             g.subtotal_1 AS c6, g.subtotal_0 AS c7, g.discount_1 AS c8, g.discount_0 AS c9, \
-             g.refund_1 AS c10, g.refund_0 AS c11, g.shipping_1 AS c12, g.shipping_0 AS c13, \
-             g.tax_1 AS c14, g.tax_0 AS c15 \
-             FROM (SELECT /*! SQL_BIG_RESULT */ 0 AS part, ",
-            $period,
-            " AS period, s.currency_code, sum(s.orders) AS orders, \
-             sum(s.items) AS items, sum(s.subtotal_1) AS subtotal_1, sum(s.subtotal_0) AS subtotal_0, \
+impl Part {
+    const ALL: [Self; 4] = [Self::Range, Self::Before, Self::Made, Self::MadeBefore];
+
+    fn of(number: i64) -> Result<Self, Error> {
+        let part = Self::ALL.into_iter().find(|part| *part as i64 == number);
+        part.ok_or(Error::Contract("a sum belongs to no part of the result"))
+    }
+}
+
+/// The kept sums that are added up for a part of the result.
+struct Kept {
+    part: Part,
+    /// Their table, and its column with the day or the month.
+    from: (&'static str, &'static str),
+    range: Range,
+    /// By what they are added up, beside the currency; `None` where they belong to one period, which any of
+    /// their days identifies.
+    by: Option<&'static str>,
+}
+
+const DAYS: (&str, &str) = ("shop_sales_by_day", "day");
+const MONTHS: (&str, &str) = ("shop_sales_by_month", "month");
+
+impl Kept {
+    /// The sums of a range, divided into units.
+    fn by_unit(range: Range, unit: Unit) -> Vec<Self> {
+        let part = Part::Range;
+        match unit {
+            Unit::Day | Unit::Week => vec![Self { part, from: DAYS, range, by: Some("s.day") }],
+            Unit::Month => Self::of_months(part, range.months(), Some("s.month")),
+            Unit::Year => Self::of_months(part, range.months(), Some("substr(s.month, 1, 4)")),
+        }
+    }
+
+    /// The sums of the preceding range, undivided. One of a few weeks is one select of days.
+    fn undivided(range: Range) -> Vec<Self> {
+        let (part, by) = (Part::Before, None);
+        match range.months() {
+            Months { whole: None, .. } => vec![Self { part, from: DAYS, range, by }],
+            months => Self::of_months(part, months, by),
+        }
+    }
+
+    /// The sums of whole months by this, and those of the other days.
+    fn of_months(part: Part, months: Months, by: Option<&'static str>) -> Vec<Self> {
+        let Months { before, whole, after } = months;
+        let days = [before, after].into_iter().flatten();
+        let days = days.map(|range| Self { part, from: DAYS, range, by: None });
+        days.chain(whole.map(|range| Self { part, from: MONTHS, range, by })).collect()
+    }
+
+    /// The MariaDB-specific comment makes MariaDB sort the days, which is cheaper than looking up the group of each.
+    fn select(&self) -> String {
+        let ((table, column), part) = (self.from, self.part as u8);
+        let period = self.by.map_or_else(|| format!("min(s.{column})"), str::to_owned);
+        let by = self.by.map_or_else(String::new, |by| format!("{by}, "));
+        format!(
+            "SELECT /*! SQL_BIG_RESULT */ {part} AS part, {period} AS period, s.currency_code, \
+             sum(s.orders) AS orders, sum(s.items) AS items, \
+             sum(s.subtotal_1) AS subtotal_1, sum(s.subtotal_0) AS subtotal_0, \
              sum(s.discount_1) AS discount_1, sum(s.discount_0) AS discount_0, \
              sum(s.refund_1) AS refund_1, sum(s.refund_0) AS refund_0, \
              sum(s.shipping_1) AS shipping_1, sum(s.shipping_0) AS shipping_0, \
              sum(s.tax_1) AS tax_1, sum(s.tax_0) AS tax_0 \
-             FROM shop_sales_by_day s \
-             WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
-             GROUP BY ",
-            $period,
-            ", s.currency_code \
-             UNION ALL SELECT /*! SQL_BIG_RESULT */ 1, '', s.currency_code, sum(s.orders), sum(s.items), \
-             sum(s.subtotal_1), sum(s.subtotal_0), sum(s.discount_1), sum(s.discount_0), \
-             sum(s.refund_1), sum(s.refund_0), sum(s.shipping_1), sum(s.shipping_0), \
-             sum(s.tax_1), sum(s.tax_0) \
-             FROM shop_sales_by_day s \
-             WHERE s.day >= ? AND s.day <= ? AND s.order_state_id IN (?) \
-             GROUP BY s.currency_code",
-            given_back!("2"),
-            given_back!("3"),
-            ") g \
-             LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code \
-             WHERE g.part > 1 OR g.orders > 0"
+             FROM {table} s \
+             WHERE s.{column} >= ? AND s.{column} <= ? AND s.order_state_id IN (?) \
+             GROUP BY {by}s.currency_code"
         )
-    };
+    }
+
+    fn binds(&self, statuses: &[Value]) -> [Vec<Value>; 3] {
+        let text = |day: Date| {
+            let mut text = day.to_string();
+            if self.from == MONTHS {
+                text.truncate("YYYY-MM".len());
+            }
+            vec![Value::Text(text)]
+        };
+        [text(self.range.from), text(self.range.to), statuses.to_vec()]
+    }
+}
+
+/// What was given back in a range, as this part of the result.
+fn given_back(part: Part) -> String {
+    format!(
+        "SELECT /*! SQL_BIG_RESULT */ {} AS part, '' AS period, r.currency_code, \
+         sum(r.refunds - 2 * r.reversals) AS orders, 0 AS items, \
+         0 AS subtotal_1, 0 AS subtotal_0, 0 AS discount_1, 0 AS discount_0, \
+         sum(r.amount_1) AS refund_1, sum(r.amount_0) AS refund_0, \
+         0 AS shipping_1, 0 AS shipping_0, 0 AS tax_1, 0 AS tax_0 \
+         FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code",
+        part as u8
+    )
+}
+
+/// The sums of the range by the periods of its unit, those of the preceding range, and what was given back in both.
+fn sums(asked: &Asked) -> Table {
+    let before = asked.range.before();
+    let mut kept = Kept::by_unit(asked.range, asked.unit());
+    // Nothing precedes the first year.
+    kept.extend(before.into_iter().flat_map(Kept::undivided));
+    let made = [(Part::Made, Some(asked.range)), (Part::MadeBefore, before)];
+    let (mut selects, mut binds) = (Vec::new(), Vec::new());
+    for kept in &kept {
+        selects.push(kept.select());
+        binds.extend(kept.binds(&asked.statuses));
+    }
+    for (part, range) in made {
+        let Some(Range { from, to }) = range else { continue };
+        selects.push(given_back(part));
+        binds.extend([from, to].map(|day| vec![Value::Text(day.to_string())]));
+    }
+    let text = format!(
+        "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
+         coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
+         g.subtotal_1 AS c6, g.subtotal_0 AS c7, g.discount_1 AS c8, g.discount_0 AS c9, \
+         g.refund_1 AS c10, g.refund_0 AS c11, g.shipping_1 AS c12, g.shipping_0 AS c13, \
+         g.tax_1 AS c14, g.tax_0 AS c15 FROM ({}) g \
+         LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code \
+         WHERE g.part > {} OR g.orders > 0",
+        selects.join(" UNION ALL "),
+        Part::Before as u8
+    );
+    Table::new(text, binds, COLUMNS)
 }
 
 /// The document of the report.
@@ -198,35 +284,8 @@ impl Sales {
     /// # Errors
     /// Database errors, and when a sum is too large to be represented.
     pub(crate) async fn read(asked: &Asked, store: &Store) -> Result<Self, Error> {
-        let text = match asked.unit() {
-            Unit::Day | Unit::Week => sales_by!("s.day"),
-            Unit::Month => sales_by!("substr(s.day, 1, 7)"),
-            Unit::Year => sales_by!("substr(s.day, 1, 4)"),
-        };
-        let days = |range: Option<Range>| match range {
-            Some(Range { from, to }) => [from.to_string(), to.to_string()],
-            // Nothing precedes the first year.
-            None => ["9".to_owned(), "0".to_owned()],
-        };
-        let day = |day: &str| vec![Value::Text(day.to_owned())];
-        let [from, to] = days(Some(asked.range));
-        let [before_from, before_to] = days(asked.range.before());
-        let statuses = || asked.statuses.clone();
-        let binds = vec![
-            day(&from),
-            day(&to),
-            statuses(),
-            day(&before_from),
-            day(&before_to),
-            statuses(),
-            day(&from),
-            day(&to),
-            day(&before_from),
-            day(&before_to),
-        ];
-        let cells = store.table(Table::new(text, binds, COLUMNS)).await?;
-
         let periods = asked.periods()?.into_iter();
+        let cells = store.table(sums(asked)).await?;
         let mut sales = Self {
             periods: periods.map(|range| Period { range, sums: ByCurrency::new() }).collect(),
             total: ByCurrency::new(),
@@ -263,17 +322,17 @@ impl Sales {
         let currency = currency.text("currency_code")?;
         let sums = Sums::of_row(sums)?;
         let made = Made { count: sums.orders, amount: sums.refund };
-        match part.int("part")? {
-            0 => {}
-            1 => {
-                self.before.insert(currency.to_owned(), sums);
+        match Part::of(part.int("part")?)? {
+            Part::Range => {}
+            Part::Before => {
+                self.before.entry(currency.to_owned()).or_default().add(&sums);
                 return Ok(());
             }
-            2 => {
+            Part::Made => {
                 self.made.insert(currency.to_owned(), made);
                 return Ok(());
             }
-            _ => {
+            Part::MadeBefore => {
                 self.made_before.insert(currency.to_owned(), made);
                 return Ok(());
             }

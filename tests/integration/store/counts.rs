@@ -42,7 +42,7 @@ async fn totals_are_exact_after_many_concurrent_writes() {
     store.no_row_counts_nothing().await;
     store.kept_counts_are_those_of_their_tables().await;
     store.pieces_are_those_of_the_texts().await;
-    store.sums_of_days_are_those_of_the_orders().await;
+    store.sums_of_days_and_months_are_those_of_the_orders().await;
     store.report_is_that_of_the_orders().await;
     store.reports_of_kept_days_are_those_of_the_database().await;
     store.report_of_the_stock_is_that_of_the_products().await;
@@ -284,8 +284,12 @@ impl Shelves {
     /// The tables that triggers keep, each with the column of the number of records.
     async fn counting(&self) -> Vec<(String, &'static str)> {
         let tables = self.tables().await;
-        let counts =
-            [("n", None), ("orders", Some("shop_sales_by_day")), ("products", Some("shop_stock"))];
+        let counts = [
+            ("n", None),
+            ("orders", Some("shop_sales_by_day")),
+            ("orders", Some("shop_sales_by_month")),
+            ("products", Some("shop_stock")),
+        ];
         let counting = tables.into_iter().filter_map(|(table, columns)| {
             let counts = counts.iter().find(|(column, only)| {
                 columns.contains(*column) && only.is_none_or(|only| only == table)
@@ -328,9 +332,8 @@ impl Shelves {
         }
     }
 
-    /// The sums of days equal those of the orders.
-    async fn sums_of_days_are_those_of_the_orders(&self) {
-        const BY: &str = "day, currency_code, order_state_id";
+    /// The sums of days and of months equal those of the orders.
+    async fn sums_of_days_and_months_are_those_of_the_orders(&self) {
         let whole = ["orders", "items"].map(|column| format!("sum({column})"));
         // An amount is kept in parts, of 10^4 and of its smallest unit, which the engine may not
         // store as such.
@@ -341,13 +344,22 @@ impl Shelves {
         let amounts = ["subtotal", "discount", "refund", "shipping", "tax"]
             .map(|column| format!("sum({column}_1 * 1000000000.0 + {column}_0) / {unit}.0"));
         let sums = whole.into_iter().chain(amounts).collect::<Vec<_>>().join(", ");
-        let sums = format!(
-            "SELECT {BY}, {sums} FROM shop_sales_by_day GROUP BY {BY} HAVING sum(orders) <> 0"
-        );
-        let by = format!("{}, currency_code, order_state_id", self.day("created_on"));
-        let truth =
-            format!("SELECT {by}, count(*), {ORDER_SUMS} FROM {ORDERS_WITH_ITEMS} GROUP BY {by}");
-        self.same("shop_sales_by_day", &sums, &truth).await;
+        let day = self.day("created_on");
+        let month = format!("substr({day}, 1, 7)");
+        for (table, column, of_order) in
+            [("shop_sales_by_day", "day", day), ("shop_sales_by_month", "month", month)]
+        {
+            let by = |first: &str| format!("{first}, currency_code, order_state_id");
+            let kept = by(column);
+            let kept = format!(
+                "SELECT {kept}, {sums} FROM {table} GROUP BY {kept} HAVING sum(orders) <> 0"
+            );
+            let by = by(&of_order);
+            let truth = format!(
+                "SELECT {by}, count(*), {ORDER_SUMS} FROM {ORDERS_WITH_ITEMS} GROUP BY {by}"
+            );
+            self.same(table, &kept, &truth).await;
+        }
     }
 
     /// Two queries have the same result, which is not empty.

@@ -18,6 +18,7 @@ mod order_history;
 mod orders;
 mod outbox;
 mod parts_of_records;
+mod periods;
 mod places;
 mod plans;
 mod products;

@@ -10,7 +10,7 @@ use crate::support::bare::Bare;
 use crate::support::harness::{Answer, Shop};
 
 /// Creates an order at this moment, with these further attributes.
-async fn order(shop: &Shop, created_on: &str, beside: Value) -> i64 {
+pub(super) async fn order(shop: &Shop, created_on: &str, beside: Value) -> i64 {
     let mut body = json!({
         "user_email": "ada@example.com", "order_state_id": 1, "created_on": created_on,
     });
@@ -18,18 +18,18 @@ async fn order(shop: &Shop, created_on: &str, beside: Value) -> i64 {
     shop.create("/orders", body).await
 }
 
-async fn report(shop: &Shop, path: &str) -> Answer {
+pub(super) async fn report(shop: &Shop, path: &str) -> Answer {
     shop.get(&format!("/reports/{path}")).send().await.expect(200)
 }
 
 /// The rows of a report, each as these attributes separated by spaces.
-fn rows(report: &Answer, names: &[&str]) -> Vec<String> {
+pub(super) fn rows(report: &Answer, names: &[&str]) -> Vec<String> {
     let report = report.json();
     let rows = report["data"].as_array().unwrap().iter();
     rows.map(|row| line(&row["attributes"], names)).collect()
 }
 
-fn line(attributes: &Value, names: &[&str]) -> String {
+pub(super) fn line(attributes: &Value, names: &[&str]) -> String {
     let cells = names.iter().map(|name| match &attributes[name] {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -73,84 +73,6 @@ async fn daily_sales_have_every_day_of_each_currency_and_the_totals() {
     );
     assert_eq!(next.column("average_order_value"), ["0.00", "1000.00", "-5.00", "0.00"]);
     assert_eq!(next.json()["meta"]["totals"], sales.json()["meta"]["totals"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn weeks_months_and_years_follow_the_calendar_within_the_range() {
-    let shop = Shop::open().await;
-    // The last day of 2023 is a Sunday, and 2024 has a leap day.
-    for day in ["2023-12-24", "2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01"] {
-        order(&shop, &format!("{day}T12:00:00"), json!({"order_subtotal": "1"})).await;
-    }
-    for (period, from, to, expected) in [
-        (
-            "week",
-            "2023-12-23",
-            "2024-01-09",
-            vec![
-                "2023-12-23 2023-12-24 1",
-                "2023-12-25 2023-12-31 1",
-                "2024-01-01 2024-01-07 1",
-                "2024-01-08 2024-01-09 0",
-            ],
-        ),
-        (
-            "month",
-            "2023-12-30",
-            "2024-03-01",
-            vec![
-                "2023-12-30 2023-12-31 1",
-                "2024-01-01 2024-01-31 1",
-                "2024-02-01 2024-02-29 1",
-                "2024-03-01 2024-03-01 1",
-            ],
-        ),
-        (
-            "year",
-            "2023-12-31",
-            "2025-01-01",
-            vec!["2023-12-31 2023-12-31 1", "2024-01-01 2024-12-31 3", "2025-01-01 2025-01-01 0"],
-        ),
-        (
-            "day",
-            "2024-02-28",
-            "2024-03-01",
-            vec!["2024-02-28 2024-02-28 0", "2024-02-29 2024-02-29 1", "2024-03-01 2024-03-01 1"],
-        ),
-        // 2026 has 53 weeks: its last one ends in 2027.
-        (
-            "week",
-            "2026-12-27",
-            "2027-01-04",
-            vec!["2026-12-27 2026-12-27 0", "2026-12-28 2027-01-03 0", "2027-01-04 2027-01-04 0"],
-        ),
-    ] {
-        let range = format!("filter[date_from]={from}&filter[date_to]={to}");
-        let sales = report(&shop, &format!("sales?{range}&filter[period]={period}")).await;
-        let shown = rows(&sales, &["period_start", "period_end", "orders"]);
-        assert_eq!(shown, expected, "{period} from {from} to {to}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_previous_range_is_as_long_and_ends_where_the_range_begins() {
-    let shop = Shop::open().await;
-    for (day, subtotal) in [("02-19", "1"), ("02-20", "2"), ("02-29", "4"), ("03-01", "8")] {
-        let created_on = format!("2024-{day}T10:00:00");
-        order(&shop, &created_on, json!({"order_subtotal": subtotal})).await;
-    }
-    let dollars = json!({"order_subtotal": "16", "currency_code": "USD"});
-    order(&shop, "2024-02-25T10:00:00", dollars).await;
-    let path = "sales?filter[date_from]=2024-03-01&filter[date_to]=2024-03-10";
-    let meta = report(&shop, path).await.json()["meta"].clone();
-    let lines = |name: &str| {
-        let totals = meta[name].as_array().unwrap().iter();
-        totals
-            .map(|sums| line(sums, &["currency_code", "orders", "gross_sales"]))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(lines("totals"), ["EUR 1 8.00"]);
-    assert_eq!(lines("previous"), ["EUR 2 6.00", "USD 1 16.00"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -147,6 +147,9 @@ impl Terms {
             Value::Same => format!("{row}{}", group.column),
             Value::OrZero => format!("coalesce({row}{}, 0)", group.column),
             Value::Day(moment) => (self.day)(&format!("{row}{moment}")),
+            Value::Month(moment) => {
+                format!("substr({}, 1, 7)", (self.day)(&format!("{row}{moment}")))
+            }
             Value::Block => format!("{row}{} >> {BLOCK_BITS}", of.key),
             Value::StockStatus => format!(
                 "CASE WHEN {managed} = 0 THEN 0 WHEN {pieces} <= coalesce({least}, 0) THEN 1 \
