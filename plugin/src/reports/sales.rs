@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
-use time::Date;
 
 use super::amounts::{CURRENCY_CODE, amount, average, wide};
 use super::asked::{ASKED, Asked};
@@ -57,8 +56,8 @@ const TOTALS: &[Field] = &[
     int("refunds_count"),
 ];
 
-/// The columns of the result: the [`Part`], its period, the currency and its decimals, and the sums,
-/// those of amounts in two parts each. What was given back has its number in the place of the
+/// The columns of the result: 0 for the range or 1 for the preceding one, the period, the currency and its decimals, and
+/// the sums, those of amounts in two parts each. What was given back has 2 and 3, its number in the place of the
 /// orders, and its amount in that of the refunds.
 const COLUMNS: &[Kind] = &[
     Kind::COUNT,
@@ -79,142 +78,113 @@ const COLUMNS: &[Kind] = &[
     Kind::COUNT,
 ];
 
-/// What a row of the result belongs to, by its number in the first column.
-#[derive(Clone, Copy)]
-enum Part {
-    /// The range.
-    Range,
-    /// The preceding range.
-    Before,
-    /// The refunds of the range.
-    Made,
-    /// The refunds of the preceding range.
-    MadeBefore,
-}
-
-impl Part {
-    const ALL: [Self; 4] = [Self::Range, Self::Before, Self::Made, Self::MadeBefore];
-
-    fn of(number: i64) -> Result<Self, Error> {
-        let part = Self::ALL.into_iter().find(|part| *part as i64 == number);
-        part.ok_or(Error::Contract("a sum belongs to no part of the result"))
-    }
-}
-
-/// The kept sums that are added up for a part of the result.
-struct Kept {
-    part: Part,
-    /// Their table, and its column with the day or the month.
-    from: (&'static str, &'static str),
-    range: Range,
-    /// By what they are added up, beside the currency; `None` where they belong to one period, which any of
-    /// their days identifies.
-    by: Option<&'static str>,
-}
-
-const DAYS: (&str, &str) = ("shop_sales_by_day", "day");
-const MONTHS: (&str, &str) = ("shop_sales_by_month", "month");
-
-impl Kept {
-    /// The sums of a range, divided into units.
-    fn by_unit(range: Range, unit: Unit) -> Vec<Self> {
-        let part = Part::Range;
-        match unit {
-            Unit::Day | Unit::Week => vec![Self { part, from: DAYS, range, by: Some("s.day") }],
-            Unit::Month => Self::of_months(part, range.months(), Some("s.month")),
-            Unit::Year => Self::of_months(part, range.months(), Some("substr(s.month, 1, 4)")),
-        }
-    }
-
-    /// The sums of the preceding range, undivided. One of a few weeks is one select of days.
-    fn undivided(range: Range) -> Vec<Self> {
-        let (part, by) = (Part::Before, None);
-        match range.months() {
-            Months { whole: None, .. } => vec![Self { part, from: DAYS, range, by }],
-            months => Self::of_months(part, months, by),
-        }
-    }
-
-    /// The sums of whole months by this, and those of the other days.
-    fn of_months(part: Part, months: Months, by: Option<&'static str>) -> Vec<Self> {
-        let Months { before, whole, after } = months;
-        let days = [before, after].into_iter().flatten();
-        let days = days.map(|range| Self { part, from: DAYS, range, by: None });
-        days.chain(whole.map(|range| Self { part, from: MONTHS, range, by })).collect()
-    }
-
-    /// The MariaDB-specific comment makes MariaDB sort the days, which is cheaper than looking up the group of each.
-    fn select(&self) -> String {
-        let ((table, column), part) = (self.from, self.part as u8);
-        let period = self.by.map_or_else(|| format!("min(s.{column})"), str::to_owned);
-        let by = self.by.map_or_else(String::new, |by| format!("{by}, "));
-        format!(
-            "SELECT /*! SQL_BIG_RESULT */ {part} AS part, {period} AS period, s.currency_code, \
-             sum(s.orders) AS orders, sum(s.items) AS items, \
+/// The kept sums of a range, as this part of the result: by the period, and grouped by it beside the currency
+/// unless all of the range belongs to one period, which any of its days identifies. The MariaDB-specific comment makes
+/// MariaDB sort the days, which is cheaper than looking up the group of each.
+macro_rules! kept {
+    ($part:literal, $table:literal, $column:literal, $period:literal, $group:literal) => {
+        concat!(
+            "SELECT /*! SQL_BIG_RESULT */ ",
+            $part,
+            " AS part, ",
+            $period,
+            " AS period, s.currency_code, sum(s.orders) AS orders, sum(s.items) AS items, \
              sum(s.subtotal_1) AS subtotal_1, sum(s.subtotal_0) AS subtotal_0, \
              sum(s.discount_1) AS discount_1, sum(s.discount_0) AS discount_0, \
              sum(s.refund_1) AS refund_1, sum(s.refund_0) AS refund_0, \
              sum(s.shipping_1) AS shipping_1, sum(s.shipping_0) AS shipping_0, \
-             sum(s.tax_1) AS tax_1, sum(s.tax_0) AS tax_0 \
-             FROM {table} s \
-             WHERE s.{column} >= ? AND s.{column} <= ? AND s.order_state_id IN (?) \
-             GROUP BY {by}s.currency_code"
+             sum(s.tax_1) AS tax_1, sum(s.tax_0) AS tax_0 FROM ",
+            $table,
+            " s WHERE s.",
+            $column,
+            " >= ? AND s.",
+            $column,
+            " <= ? AND s.order_state_id IN (?) GROUP BY ",
+            $group,
+            "s.currency_code"
         )
-    }
-
-    fn binds(&self, statuses: &[Value]) -> [Vec<Value>; 3] {
-        let text = |day: Date| {
-            let mut text = day.to_string();
-            if self.from == MONTHS {
-                text.truncate("YYYY-MM".len());
-            }
-            vec![Value::Text(text)]
-        };
-        [text(self.range.from), text(self.range.to), statuses.to_vec()]
-    }
+    };
 }
+
+const DAYS: &str = kept!("0", "shop_sales_by_day", "day", "min(s.day)", "");
+const BY_DAY: &str = kept!("0", "shop_sales_by_day", "day", "s.day", "s.day, ");
+const BY_MONTH: &str = kept!("0", "shop_sales_by_month", "month", "s.month", "s.month, ");
+const BY_YEAR: &str =
+    kept!("0", "shop_sales_by_month", "month", "substr(s.month, 1, 4)", "substr(s.month, 1, 4), ");
+const DAYS_BEFORE: &str = kept!("1", "shop_sales_by_day", "day", "min(s.day)", "");
+const MONTHS_BEFORE: &str = kept!("1", "shop_sales_by_month", "month", "min(s.month)", "");
 
 /// What was given back in a range, as this part of the result.
-fn given_back(part: Part) -> String {
-    format!(
-        "SELECT /*! SQL_BIG_RESULT */ {} AS part, '' AS period, r.currency_code, \
-         sum(r.refunds - 2 * r.reversals) AS orders, 0 AS items, \
-         0 AS subtotal_1, 0 AS subtotal_0, 0 AS discount_1, 0 AS discount_0, \
-         sum(r.amount_1) AS refund_1, sum(r.amount_0) AS refund_0, \
-         0 AS shipping_1, 0 AS shipping_0, 0 AS tax_1, 0 AS tax_0 \
-         FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code",
-        part as u8
-    )
+macro_rules! given_back {
+    ($part:literal) => {
+        concat!(
+            "SELECT /*! SQL_BIG_RESULT */ ",
+            $part,
+            " AS part, '' AS period, r.currency_code, \
+             sum(r.refunds - 2 * r.reversals) AS orders, 0 AS items, \
+             0 AS subtotal_1, 0 AS subtotal_0, 0 AS discount_1, 0 AS discount_0, \
+             sum(r.amount_1) AS refund_1, sum(r.amount_0) AS refund_0, \
+             0 AS shipping_1, 0 AS shipping_0, 0 AS tax_1, 0 AS tax_0 \
+             FROM shop_refunds_by_day r WHERE r.day >= ? AND r.day <= ? GROUP BY r.currency_code"
+        )
+    };
 }
+
+const MADE: &str = given_back!("2");
+const MADE_BEFORE: &str = given_back!("3");
+
+/// The parts of the result together.
+const FIRST: &str = "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
+    coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
+    g.subtotal_1 AS c6, g.subtotal_0 AS c7, g.discount_1 AS c8, g.discount_0 AS c9, \
+    g.refund_1 AS c10, g.refund_0 AS c11, g.shipping_1 AS c12, g.shipping_0 AS c13, \
+    g.tax_1 AS c14, g.tax_0 AS c15 FROM (";
+const LAST: &str = ") g LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code \
+    WHERE g.part > 1 OR g.orders > 0";
 
 /// The sums of the range by the periods of its unit, those of the preceding range, and what was given back in both.
 fn sums(asked: &Asked) -> Table {
-    let before = asked.range.before();
-    let mut kept = Kept::by_unit(asked.range, asked.unit());
+    let days = |Range { from, to }: Range| [from, to].map(|day| day.to_string());
+    let months = |range| {
+        days(range).map(|mut day| {
+            day.truncate("YYYY-MM".len());
+            day
+        })
+    };
+    let value = |text: String| vec![Value::Text(text)];
+    let (mut texts, mut binds) = (Vec::new(), Vec::new());
+    let mut add = |text: &'static str, ends: Option<[String; 2]>| {
+        let Some(ends) = ends else { return };
+        texts.push(text);
+        binds.extend(ends.map(value));
+        binds.push(asked.statuses.clone());
+    };
+    match asked.unit() {
+        Unit::Day | Unit::Week => add(BY_DAY, Some(days(asked.range))),
+        unit => {
+            let Months { before, whole, after } = asked.range.months();
+            add(DAYS, before.map(days));
+            add(if unit == Unit::Year { BY_YEAR } else { BY_MONTH }, whole.map(months));
+            add(DAYS, after.map(days));
+        }
+    }
     // Nothing precedes the first year.
-    kept.extend(before.into_iter().flat_map(Kept::undivided));
-    let made = [(Part::Made, Some(asked.range)), (Part::MadeBefore, before)];
-    let (mut selects, mut binds) = (Vec::new(), Vec::new());
-    for kept in &kept {
-        selects.push(kept.select());
-        binds.extend(kept.binds(&asked.statuses));
+    let before = asked.range.before();
+    match before.map(Range::months) {
+        Some(Months { before, whole: Some(whole), after }) => {
+            add(DAYS_BEFORE, before.map(days));
+            add(MONTHS_BEFORE, Some(months(whole)));
+            add(DAYS_BEFORE, after.map(days));
+        }
+        // A few weeks are one part.
+        _ => add(DAYS_BEFORE, before.map(days)),
     }
-    for (part, range) in made {
-        let Some(Range { from, to }) = range else { continue };
-        selects.push(given_back(part));
-        binds.extend([from, to].map(|day| vec![Value::Text(day.to_string())]));
+    for (text, range) in [(MADE, Some(asked.range)), (MADE_BEFORE, before)] {
+        let Some(range) = range else { continue };
+        texts.push(text);
+        binds.extend(days(range).map(value));
     }
-    let text = format!(
-        "SELECT g.part AS c0, g.period AS c1, g.currency_code AS c2, \
-         coalesce(c.currency_num_decimals, 2) AS c3, g.orders AS c4, g.items AS c5, \
-         g.subtotal_1 AS c6, g.subtotal_0 AS c7, g.discount_1 AS c8, g.discount_0 AS c9, \
-         g.refund_1 AS c10, g.refund_0 AS c11, g.shipping_1 AS c12, g.shipping_0 AS c13, \
-         g.tax_1 AS c14, g.tax_0 AS c15 FROM ({}) g \
-         LEFT JOIN shop_currencies c ON c.currency_code = g.currency_code \
-         WHERE g.part > {} OR g.orders > 0",
-        selects.join(" UNION ALL "),
-        Part::Before as u8
-    );
+    let text = [FIRST, &texts.join(" UNION ALL "), LAST].concat();
     Table::new(text, binds, COLUMNS)
 }
 
@@ -322,17 +292,17 @@ impl Sales {
         let currency = currency.text("currency_code")?;
         let sums = Sums::of_row(sums)?;
         let made = Made { count: sums.orders, amount: sums.refund };
-        match Part::of(part.int("part")?)? {
-            Part::Range => {}
-            Part::Before => {
+        match part.int("part")? {
+            0 => {}
+            1 => {
                 self.before.entry(currency.to_owned()).or_default().add(&sums);
                 return Ok(());
             }
-            Part::Made => {
+            2 => {
                 self.made.insert(currency.to_owned(), made);
                 return Ok(());
             }
-            Part::MadeBefore => {
+            _ => {
                 self.made_before.insert(currency.to_owned(), made);
                 return Ok(());
             }

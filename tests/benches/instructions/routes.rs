@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
+use time::UtcDateTime;
 
 use super::counted::Host;
 
@@ -30,7 +31,7 @@ const NAMED: &str =
 
 /// The requests to a store without webhooks, in the order of the table. Reads come first, so that they find the store
 /// as it was made.
-pub const ALL: [Route; 25] = [
+pub const ALL: [Route; 26] = [
     read("products", |_| "/products".into()),
     read("products at half", |_| "/products?page[offset]=1000".into()),
     read("search of products", |_| "/products?filter[search]=wren".into()),
@@ -49,6 +50,7 @@ pub const ALL: [Route; 25] = [
     read("an order of 40 lines and 10 refunds", |_| format!("/orders/{OF_FORTY}")),
     read("items of an order", |nth| format!("/orders/{}/items", 7 + nth)),
     read("sales report", |_| "/reports/sales".into()),
+    read("sales of twelve months", |_| twelve_months()),
     send("PATCH of a product", "PATCH", |nth| a_price(20 + nth)),
     send("POST of a product", "POST", |nth| {
         let sku = format!("COUNTED-{nth}");
@@ -110,6 +112,13 @@ pub async fn subscribe(host: &mut Host) {
         host.ask("POST", "/webhooks", Some(&body)).await;
     }
     host.give_away("send_webhooks").await;
+}
+
+/// The sales of the latest twelve whole months.
+fn twelve_months() -> String {
+    let this = UtcDateTime::now().date().replace_day(1).unwrap();
+    let (from, to) = (this.replace_year(this.year() - 1).unwrap(), this.previous_day().unwrap());
+    format!("/reports/sales?filter[date_from]={from}&filter[date_to]={to}&filter[period]=month")
 }
 
 /// Another price for a product, of which nothing else has changed since the store was made.
