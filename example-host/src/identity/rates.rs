@@ -154,10 +154,17 @@ impl Used {
         // More may have been counted meanwhile.
         self.unsent = self.unsent.saturating_sub(sent);
         let passed = Duration::from_millis(clock.rem_euclid(MINUTE).unsigned_abs());
-        for (minute, count) in &shared {
-            let is_current = *minute == clock / MINUTE;
+        let mut exchanged = Vec::with_capacity(shared.len());
+        for (minute, count) in shared {
+            let is_current = minute == clock / MINUTE;
             let own = if is_current { sent } else { 0 };
-            let (recent, known) = self.known(*minute, now);
+            let (recent, known) = self.known(minute, now);
+            // A minute to come, because the clock was set back. What is known of it stays known until it comes again.
+            if minute > clock / MINUTE {
+                exchanged.push((minute, count.min(known)));
+                continue;
+            }
+            exchanged.push((minute, count));
             let others = count.saturating_sub(known + own);
             if recent {
                 self.window.add(others, self.rate, now);
@@ -167,7 +174,7 @@ impl Used {
                 self.window.spread(others, (end, begin), now);
             }
         }
-        self.exchanged = Some((now, shared));
+        self.exchanged = Some((now, exchanged));
     }
 
     /// Whether the last exchange is a recent one, and the count of a minute as it was then.
@@ -178,8 +185,8 @@ impl Used {
     }
 }
 
-/// Adds to the count of a token that all hosts share, and returns its counts of this minute and of the one
-/// before; none for a token that was revoked.
+/// Adds to the count of a token that all hosts share, and returns its counts of this minute, of the one
+/// before, and of any to come; none for a token that was revoked.
 async fn share(
     transaction: &mut Connection,
     token: i64,
@@ -202,9 +209,9 @@ async fn share(
         }
     }
     let statement = sql("SELECT minute, used FROM host_api_token_rates \
-         WHERE token_id = ? AND minute >= ? AND minute <= ?");
+         WHERE token_id = ? AND minute >= ?");
     let found: Vec<(i64, i64)> =
-        transaction.fetch_all(statement.bind(token).bind(minute - 1).bind(minute)).await?;
+        transaction.fetch_all(statement.bind(token).bind(minute - 1)).await?;
     Ok(found.into_iter().map(|(minute, used)| (minute, used.unsigned_abs())).collect())
 }
 
@@ -310,6 +317,50 @@ mod tests {
         assert_eq!(sent(&rates, 10, seconds(101), 9), 1);
         exchange(&rates, &[(minute - 60, 1)], CLOCK - 60 * MINUTE + 500, seconds(102));
         assert_eq!(sent(&rates, 10, seconds(160), 20), 9);
+    }
+
+    /// An exchange of token 1 through a database whose clock has this time.
+    async fn exchange_through(
+        database: &Database,
+        rates: &Rates,
+        clock: i64,
+        now: Duration,
+    ) -> Result<(), Error> {
+        let sent = rates.unsent(now).first().map_or(0, |(_, sent)| *sent);
+        let shared = transact!(database, |transaction| {
+            share(transaction, 1, sent, clock / MINUTE).await
+        })?;
+        exchange(rates, &shared, clock, now);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_minute_that_comes_again_counts_its_requests_once()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let file = format!("{}/rates-{}.db", std::env::temp_dir().display(), std::process::id());
+        let database = Database::open(&format!("sqlite://{file}").parse()?)?;
+        for table in [
+            "CREATE TABLE host_api_tokens AS SELECT 1 AS id",
+            "CREATE TABLE host_api_token_rates (token_id INTEGER, minute INTEGER, used INTEGER)",
+        ] {
+            database.execute(sql(table)).await?;
+        }
+        let [here, there] = [Rates::default(), Rates::default()];
+        assert_eq!(sent(&here, 10, seconds(100), 6), 6);
+        exchange_through(&database, &here, CLOCK + 10_000, seconds(100)).await?;
+        // The clock is set back to the minute before, in which there is nothing to add, and the minute comes again.
+        exchange_through(&database, &here, CLOCK - 100, seconds(101)).await?;
+        exchange_through(&database, &here, CLOCK + 100, seconds(102)).await?;
+        assert_eq!(sent(&here, 10, seconds(102), 1), 1, "only its own six count");
+        exchange_through(&database, &here, CLOCK + 600, seconds(103)).await?;
+        // What another host adds then counts here as ever.
+        assert_eq!(sent(&there, 10, seconds(103), 2), 2);
+        exchange_through(&database, &there, CLOCK + 700, seconds(103)).await?;
+        exchange_through(&database, &here, CLOCK + 1_100, seconds(104)).await?;
+        assert_eq!(sent(&here, 10, seconds(104), 9), 1);
+        database.close().await;
+        std::fs::remove_file(file)?;
+        Ok(())
     }
 
     #[test]

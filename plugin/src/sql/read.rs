@@ -57,7 +57,11 @@ pub fn page_as_json(page: &Page, approach: &Approach, dialect: &Dialect) -> Stat
 /// the total, the key and the cells. An empty page has no total.
 pub fn page(page: &Page, approach: &Approach, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);
-    sql.begin_long_sort(page).push("SELECT ");
+    // A page along an index of beginnings is used only if none of its texts is long.
+    if approach.texts == Texts::Whole {
+        sql.begin_long_sort(page);
+    }
+    sql.push("SELECT ");
     let total =
         if approach.keys == Keys::One { sql.push("1") } else { sql.known_total(page, approach) };
     total.push(" AS total, ").columns(page).rows(page, approach).finish()
@@ -103,7 +107,7 @@ impl Builder<'_> {
             }
             Keys::One => return self.records(page, Joins::All),
             Keys::Together => {
-                self.records(page, Joins::All).order(page, None, Texts::Whole);
+                self.records(page, Joins::All).order(page, None, approach.texts);
                 return self.limits(page, page.offset, approach);
             }
             _ => {}
@@ -114,7 +118,7 @@ impl Builder<'_> {
         match &approach.keys {
             Keys::Grouped(..) => self.push(" ORDER BY p.place, ").key_order(page),
             _ if page.by_change => self.push(" ORDER BY p.place"),
-            _ => self.order(page, None, Texts::Whole),
+            _ => self.order(page, None, approach.texts),
         }
     }
 

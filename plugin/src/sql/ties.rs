@@ -4,21 +4,25 @@
 //! where it may have only a part of a group: these groups are sorted. Independent of SQL.
 
 use crate::model::question::Page;
-use crate::model::value::{BEGINNING, Cell};
+use crate::model::value::{BEGINNING, Cell, fold};
 
 /// How many characters become of one at most when a text is folded.
 const EXPANSION: usize = 3;
 
-/// Whether a page that was read along the index is in order for certain: the texts at its ends are no
-/// longer than what the index has of them. It is uncertain if the page does not show them.
+/// Whether a page that was read along the index is in order for certain: no text of it is longer than what the
+/// index has of it. It is uncertain if the page does not show them.
 pub fn are_impossible(page: &Page, rows: &[Vec<Cell<'_>>]) -> bool {
     let shown = page.columns().position(|field| page.order.field == Some(field.name));
-    let is_short = |row: &Vec<Cell<'_>>| match shown.and_then(|column| row.get(column + 1)) {
-        Some(Cell::Text(text)) => text.chars().count() * EXPANSION < BEGINNING,
+    rows.iter().all(|row| match shown.and_then(|column| row.get(column + 1)) {
+        Some(Cell::Text(text)) => is_short(text),
         Some(Cell::Null) => true,
         Some(Cell::Int(_)) | None => false,
-    };
-    rows.first().is_none_or(is_short) && rows.last().is_none_or(is_short)
+    })
+}
+
+/// Whether the index has all of a text. Most are so short that they need not be folded to know that.
+fn is_short(text: &str) -> bool {
+    text.len() * EXPANSION < BEGINNING || fold(text).chars().count() < BEGINNING
 }
 
 /// A page along the index, with the groups at its ends that must be sorted.
@@ -86,13 +90,23 @@ fn continues(beginning: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::value::fold;
 
     #[test]
     fn folding_makes_a_text_at_most_three_times_as_long() {
         let longest =
             (char::MIN..=char::MAX).map(|one| fold(&one.to_string()).chars().count()).max();
         assert_eq!(longest, Some(EXPANSION));
+    }
+
+    #[test]
+    fn a_text_is_short_if_its_folded_form_has_no_more_than_its_beginning() {
+        // One, two and three characters when folded.
+        for character in ["a", "ß", "ΐ"] {
+            for times in [0, 1, 84, 85, 127, 128, 254, 255, 256] {
+                let (text, folded) = (character.repeat(times), fold(character).chars().count());
+                assert_eq!(is_short(&text), folded * times < BEGINNING, "{times} of {character}");
+            }
+        }
     }
 
     #[test]

@@ -54,6 +54,8 @@ async fn moves(from: Engine, to: Engine) {
     let (source, target) = (Database::on(from).await, Database::on(to).await);
     let (from, to) = (source.url(), target.url());
     let token = furnish(&place, &from).await;
+    let job = "INSERT INTO host_jobs (extension, name, ended) VALUES ('misbehaves', 'seldom', 9)";
+    source.execute_at(&from, job).await;
     let copied = copy(&place, &from, &to).finish().await.succeeds();
     let lines: Vec<&str> = copied.lines().collect();
     assert!(lines[0].starts_with("3 users, 7 groups, 6 memberships, 2 assets, "), "{lines:?}");
@@ -66,6 +68,8 @@ async fn moves(from: Engine, to: Engine) {
         let there = about(&place, &to, list).finish().await.succeeds();
         assert_eq!(there, about(&place, &from, list).finish().await.succeeds(), "{list}");
     }
+    let jobs = "SELECT name FROM host_jobs WHERE extension = 'misbehaves' AND ended = 9";
+    assert_eq!(target.texts_at(&to, jobs).await, ["seldom"]);
     // The audit trail has the same hashes there, and is continued.
     let trail = about(&place, &from, "audit export").finish().await.succeeds();
     let there = about(&place, &to, "audit export").finish().await.succeeds();

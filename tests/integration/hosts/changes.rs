@@ -163,19 +163,23 @@ async fn the_number_of_concurrent_changes_is_limited() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_waits_for_changes_of_disconnected_clients() {
-    let (place, mut served, token) = serve(&[]).await;
-    leave_behind(&served, &token, "release").await;
-    served.signal("TERM").await;
-    served.log.wait_for("stopping").await;
-    eventually("new connections are refused", async || {
-        tokio::net::TcpStream::connect(served.address).await.is_err().then_some(())
-    })
-    .await;
-    std::fs::write(place.data("release"), "").unwrap();
-    assert_eq!(patiently("the end", served.ended()).await, Some(0));
-    let entries = entries(&place).await;
-    assert_eq!(entries.len(), 1, "{entries:?}");
-    assert_eq!((&*entries[0].2, entries[0].3), ("release", 200));
+    for signal in ["TERM", "QUIT"] {
+        let (place, mut served, token) = serve(&[]).await;
+        leave_behind(&served, &token, "release").await;
+        // This one asks for no stop at all.
+        served.signal("HUP").await;
+        served.signal(signal).await;
+        served.log.wait_for("stopping").await;
+        eventually("new connections are refused", async || {
+            tokio::net::TcpStream::connect(served.address).await.is_err().then_some(())
+        })
+        .await;
+        std::fs::write(place.data("release"), "").unwrap();
+        assert_eq!(patiently("the end", served.ended()).await, Some(0), "{signal}");
+        let entries = entries(&place).await;
+        assert_eq!(entries.len(), 1, "{entries:?}");
+        assert_eq!((&*entries[0].2, entries[0].3), ("release", 200));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -269,6 +269,40 @@ async fn a_cursor_of_version_1_is_understood() {
     store.app.shop.store.close().await;
 }
 
+/// Changes get their places when they are read, which is a write. The disk of a file is filled in `hosts::faults`.
+#[tokio::test]
+#[cfg_attr(engine = "sqlite", ignore = "its disk is filled by a limit of the process")]
+async fn changes_are_readable_while_a_server_has_a_full_disk() {
+    let store = open().await;
+    let name = |name: &str| json!({"manufacturer_name": name});
+    write(&store, Method::Post, "/manufacturers", name("Birch")).await;
+    let mut mirror = Mirror::of("manufacturers");
+    mirror.catch_up(&store).await;
+    let recent = "/manufacturers?filter[modified_since]=2020-01-01";
+    let as_of = async || {
+        let list = write(&store, Method::Get, recent, Value::Null).await;
+        list["meta"]["as_of"].as_str().unwrap().to_owned()
+    };
+    let shown = as_of().await;
+    write(&store, Method::Post, "/manufacturers", name("Oak")).await;
+    let full = match store.database.engine {
+        Engine::MariaDb => "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114",
+        _ => "RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'",
+    };
+    for (trigger, table) in [("full", "shop_changes"), ("filled", "shop_manufacturers")] {
+        store.trigger(trigger, "BEFORE INSERT", table, "1 = 1", full).await;
+    }
+    let refused = store.ask(Method::Post, "/manufacturers", name("Elm")).await;
+    assert_eq!(refused.status(), 503);
+    assert_eq!(mirror.catch_up(&store).await, [""; 0], "what has no place is not shown yet");
+    assert_eq!(as_of().await, shown);
+    for (trigger, table) in [("full", "shop_changes"), ("filled", "shop_manufacturers")] {
+        store.drop_trigger(trigger, table).await;
+    }
+    assert_eq!(mirror.catch_up(&store).await, ["manufacturers/2"]);
+    store.app.shop.store.close().await;
+}
+
 /// Moves everything in the feed back in time.
 async fn age(store: &Bare, days: i64) {
     let micros = days * 24 * 60 * 60 * 1_000_000;

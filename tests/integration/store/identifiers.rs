@@ -79,6 +79,16 @@ async fn white_space_at_the_ends_of_a_code_does_not_count() {
     let body = json!({"adjustments": [step]});
     let adjusted = shop.post("/inventory/adjust", body).send().await.expect(200);
     assert_eq!(adjusted.column("quantity"), [7]);
+    // So do those of variants.
+    let further = json!({"sku": spaced("p 2"), "quantity": 5, "options": {"Size": "M"}});
+    let variants = format!("/products/{}/variants", id[0]);
+    let variant = shop.post(&variants, further.clone()).send().await.expect(201);
+    assert_eq!(variant.attribute("sku"), "p 2");
+    let refused = shop.post(&variants, further).send().await.expect(422).errors();
+    assert!(refused.contains(&"422 duplicate pointer /sku".to_owned()), "{refused:?}");
+    let step = json!({"sku": spaced("P 2"), "quantity_delta": 2, "reason": "Found"});
+    let adjusted = shop.post("/inventory/adjust", json!({"adjustments": [step]}));
+    assert_eq!(adjusted.send().await.expect(200).column("quantity"), [7]);
     // Only white space is none.
     for (path, body, pointer) in [
         ("/coupons", json!({"coupon_name": "c", "coupon_code": "\t", "value": 1}), "/coupon_code"),

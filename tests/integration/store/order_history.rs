@@ -1,5 +1,7 @@
 //! The statuses of an order: its transitions, the entry of each, and the mail to the customer.
 
+use plugin::model::parameters::Parameters;
+use plugin::service::notification::Notice;
 use serde_json::{Value, json};
 
 use crate::support::harness::{Answer, ROOT, Shop, statuses};
@@ -152,6 +154,13 @@ async fn a_template_cannot_make_a_long_text_of_a_short_one() {
     ] {
         let set = shop.site.set_parameter("order_mail_text", &json!(refused)).await;
         assert!(set.is_err(), "{refused}");
+        // One that was set before there were such limits gives the default text.
+        let parameters = json!({"order_mail_text": refused}).to_string();
+        let made = Notice { comment: "short".to_owned(), ..Notice::default() };
+        let made = made.into_mail(&Parameters::read(&parameters).unwrap()).unwrap();
+        assert_eq!(made.failure, None, "{refused}");
+        let text = &made.mail.text;
+        assert!(text.contains("short") && text.len() < 1_000, "{refused}: {text}");
     }
     // With a short comment, this one is short.
     let long = "{{ comment }}".repeat(100);
