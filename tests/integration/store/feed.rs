@@ -289,14 +289,14 @@ async fn changes_are_readable_while_a_server_has_a_full_disk() {
         Engine::MariaDb => "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114",
         _ => "RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'",
     };
-    for (trigger, table) in [("full", "shop_changes"), ("filled", "shop_manufacturers")] {
+    for (trigger, table) in [("no_place", "shop_changes"), ("no_room", "shop_manufacturers")] {
         store.trigger(trigger, "BEFORE INSERT", table, "1 = 1", full).await;
     }
     let refused = store.ask(Method::Post, "/manufacturers", name("Elm")).await;
     assert_eq!(refused.status(), 503);
     assert_eq!(mirror.catch_up(&store).await, [""; 0], "what has no place is not shown yet");
     assert_eq!(as_of().await, shown);
-    for (trigger, table) in [("full", "shop_changes"), ("filled", "shop_manufacturers")] {
+    for (trigger, table) in [("no_place", "shop_changes"), ("no_room", "shop_manufacturers")] {
         store.drop_trigger(trigger, table).await;
     }
     assert_eq!(mirror.catch_up(&store).await, ["manufacturers/2"]);
