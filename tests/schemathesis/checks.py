@@ -59,6 +59,7 @@ DETAILS = {
     r"have no parts\.$": "the parts of a type that has none, among the exports of all types",
     r"^Give email or user_id, or both\.$": "a person who is named by neither of two fields",
     r"^(currency_code|order_id) must be at most": "a code, at whose ends any amount of white space may stand",
+    r"must be a variant of the product": "an item of an order with a variant of another product",
     r"variants of a product name the same options": "other options than the product's",
     r"Only one variant of a product can be": "two variants of a new product, each the default",
     r"A price that follows the product's": "a price, and price_follows_product beside it",

@@ -287,8 +287,12 @@ pub(super) fn schemas() -> Map<String, Value> {
                         schema::count(),
                         "How many pieces are in stock where a change of the stock is refused.",
                     ), "open": described(
-                        schema::count(),
-                        "How many pieces of an item are open where more are to be shipped.",
+                        json!({"anyOf": [
+                            schema::count(),
+                            {"type": "array", "items": {"type": "string"}},
+                        ]}),
+                        "How many pieces of an item are open where more are to be shipped, or the \
+                         references of the orders that keep a person from being erased.",
                     ), "variants": {
                         "type": "array",
                         "description": "The variants that have the stock of a product.",
