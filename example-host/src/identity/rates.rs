@@ -55,7 +55,8 @@ struct Used {
     unsent: u64,
     /// When there was a request last.
     last: Duration,
-    /// The last exchange, and the counts of all hosts by minutes, as they were then.
+    /// The last exchange, and the counts of all hosts by minutes, as they were then; of minutes to come, what was known
+    /// of them before the clock was set back.
     exchanged: Option<(Duration, Vec<Shared>)>,
 }
 
@@ -154,13 +155,14 @@ impl Used {
         // More may have been counted meanwhile.
         self.unsent = self.unsent.saturating_sub(sent);
         let passed = Duration::from_millis(clock.rem_euclid(MINUTE).unsigned_abs());
+        let current = clock / MINUTE;
         let mut exchanged = Vec::with_capacity(shared.len());
         for (minute, count) in shared {
-            let is_current = minute == clock / MINUTE;
+            let is_current = minute == current;
             let own = if is_current { sent } else { 0 };
             let (recent, known) = self.known(minute, now);
             // A minute to come, because the clock was set back. What is known of it stays known until it comes again.
-            if minute > clock / MINUTE {
+            if minute > current {
                 exchanged.push((minute, count.min(known)));
                 continue;
             }

@@ -60,6 +60,7 @@ impl Range {
     /// The months of the range.
     pub(super) fn months(self) -> Months {
         let Self { from, to } = self;
+        // The first day of the first whole month, and the last day of the last one, which comes before if there is none.
         let first = if from.day() == 1 { Some(from) } else { Unit::Month.after(from) };
         let last = if to.day() == to.month().length(to.year()) {
             Some(to)

@@ -152,32 +152,28 @@ fn sums(asked: &Asked) -> Table {
         })
     };
     let value = |text: String| vec![Value::Text(text)];
+    let by_months = |of_days, of_months, Months { before, whole, after }: Months| {
+        let [before, after] = [before, after].map(|range| (of_days, range.map(days)));
+        vec![before, (of_months, whole.map(months)), after]
+    };
+    let mut kept = match asked.unit() {
+        Unit::Day | Unit::Week => vec![(BY_DAY, Some(days(asked.range)))],
+        Unit::Month => by_months(DAYS, BY_MONTH, asked.range.months()),
+        Unit::Year => by_months(DAYS, BY_YEAR, asked.range.months()),
+    };
+    // Nothing precedes the first year.
+    let before = asked.range.before();
+    kept.extend(match before.map(Range::months) {
+        Some(parts @ Months { whole: Some(_), .. }) => by_months(DAYS_BEFORE, MONTHS_BEFORE, parts),
+        // A few weeks are one part.
+        _ => vec![(DAYS_BEFORE, before.map(days))],
+    });
     let (mut texts, mut binds) = (Vec::new(), Vec::new());
-    let mut add = |text: &'static str, ends: Option<[String; 2]>| {
-        let Some(ends) = ends else { return };
+    for (text, ends) in kept {
+        let Some(ends) = ends else { continue };
         texts.push(text);
         binds.extend(ends.map(value));
         binds.push(asked.statuses.clone());
-    };
-    match asked.unit() {
-        Unit::Day | Unit::Week => add(BY_DAY, Some(days(asked.range))),
-        unit => {
-            let Months { before, whole, after } = asked.range.months();
-            add(DAYS, before.map(days));
-            add(if unit == Unit::Year { BY_YEAR } else { BY_MONTH }, whole.map(months));
-            add(DAYS, after.map(days));
-        }
-    }
-    // Nothing precedes the first year.
-    let before = asked.range.before();
-    match before.map(Range::months) {
-        Some(Months { before, whole: Some(whole), after }) => {
-            add(DAYS_BEFORE, before.map(days));
-            add(MONTHS_BEFORE, Some(months(whole)));
-            add(DAYS_BEFORE, after.map(days));
-        }
-        // A few weeks are one part.
-        _ => add(DAYS_BEFORE, before.map(days)),
     }
     for (text, range) in [(MADE, Some(asked.range)), (MADE_BEFORE, before)] {
         let Some(range) = range else { continue };
