@@ -150,6 +150,9 @@ pub(super) struct BackupArgs {
     /// Keep only so many of the newest complete backups there, and remove older ones.
     #[arg(long, value_name = "N")]
     pub(super) keep: Option<NonZeroU32>,
+    /// Copy the key of secrets too. Whoever has such a backup has every secret of the site.
+    #[arg(long)]
+    pub(super) with_key: bool,
 }
 
 #[derive(Args)]

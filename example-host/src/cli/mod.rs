@@ -89,10 +89,10 @@ async fn run(
         .own_reports(OwnDatabases::from_env(OwnDatabases::REPORTS)?);
     let secrets = Arc::new(keys::secrets(&databases, settings.secret_key.clone()));
     match &cli.command {
-        Some(Command::Backup(BackupArgs { folder, keep })) => {
+        Some(Command::Backup(BackupArgs { folder, keep, with_key })) => {
             let keep = keep.map(|keep| usize::try_from(keep.get()).unwrap_or(usize::MAX));
-            let made = backup::backup(&databases, &secrets, folder, keep).await?;
-            return print([made.display()]);
+            let wishes = backup::Wishes { folder, keep, with_key: *with_key };
+            return print([backup::backup(&databases, &secrets, wishes).await?.display()]);
         }
         Some(Command::Restore { backup }) => {
             let libraries = libraries?;

@@ -1,6 +1,7 @@
 //! Seals secrets with the key of the site and opens them again. The key is in the environment or in a file, which is
 //! created when the first secret is sealed: a site without secrets has no key.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use once_cell::sync::OnceCell;
@@ -126,6 +127,22 @@ impl Secrets {
         self.given.is_none().then_some(&self.file)
     }
 
+    /// Writes the key, if there is one, to a new file.
+    pub(crate) fn write_key(&self, path: &Path) -> Result<(), Error> {
+        let Some(key) = self.key()? else { return Ok(()) };
+        key_file::create(path, &key).map_err(|error| Error::file(path, error))
+    }
+
+    /// Makes the key in a file that of the site, unless the site has one.
+    pub(crate) fn take_key(&self, path: &Path) -> Result<(), Error> {
+        if self.known()?.is_some() {
+            return Ok(());
+        }
+        let missing = || Error::file(path, ErrorKind::NotFound.into());
+        let key = key_file::read(path)?.ok_or_else(missing)?;
+        key_file::create(&self.file, &key).map_err(|error| Error::file(&self.file, error))
+    }
+
     /// The key, which is created if there is none.
     fn in_use(&self) -> Result<&InUse, Error> {
         self.in_use.get_or_try_init(|| match &self.given {
@@ -138,11 +155,14 @@ impl Secrets {
         if let Some(key) = self.in_use.get() {
             return Ok(Some(key));
         }
-        let key = match &self.given {
-            Some(key) => Some(key.clone()),
-            None => key_file::read(&self.file)?,
-        };
-        Ok(key.map(|key| self.in_use.get_or_init(|| InUse::new(&key))))
+        Ok(self.key()?.map(|key| self.in_use.get_or_init(|| InUse::new(&key))))
+    }
+
+    fn key(&self) -> Result<Option<SecretKey>, Error> {
+        match &self.given {
+            Some(key) => Ok(Some(key.clone())),
+            None => key_file::read(&self.file),
+        }
     }
 }
 

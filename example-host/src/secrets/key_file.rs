@@ -36,7 +36,8 @@ pub(super) fn read_or_create(path: &Path) -> Result<SecretKey, Error> {
     read(path)?.ok_or_else(|| Error::file(path, ErrorKind::NotFound.into()))
 }
 
-fn create(path: &Path, key: &SecretKey) -> std::io::Result<()> {
+/// Writes a key to a file, which must not exist.
+pub(super) fn create(path: &Path, key: &SecretKey) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     private::create_dir_all(folder)?;

@@ -37,7 +37,8 @@ pub(super) struct Manifest {
     pub(super) extensions: Vec<String>,
     /// In the order in which they are restored, that of the host last.
     pub(super) parts: Vec<Part>,
-    /// The id of the key that the secrets in it are encrypted with, if there are any.
+    /// The id of the key that the secrets in it are encrypted with, if there are any. The key is a file of its own, and
+    /// there only on request.
     #[serde(default)]
     pub(super) secret_key: Option<String>,
     /// When it was begun.
@@ -64,8 +65,17 @@ pub(super) struct Part {
 /// The version of the form of a manifest.
 pub(super) const FORM: u32 = 1;
 
-/// Makes a backup in a new folder below this one, and returns its path. With `keep`, only so many of the
-/// newest ones remain.
+/// What was asked of a backup.
+pub(crate) struct Wishes<'a> {
+    /// The folder in which it gets one of its own.
+    pub(crate) folder: &'a Path,
+    /// How many of the newest ones remain; all without a number.
+    pub(crate) keep: Option<usize>,
+    /// Whether it has the key of secrets, too.
+    pub(crate) with_key: bool,
+}
+
+/// Makes a backup, and returns the path of its folder.
 ///
 /// # Errors
 /// When the database contains no site, is not complete or cannot be read, when a file cannot be written,
@@ -73,8 +83,7 @@ pub(super) const FORM: u32 = 1;
 pub(crate) async fn backup(
     databases: &Databases,
     secrets: &Secrets,
-    folder: &Path,
-    keep: Option<usize>,
+    Wishes { folder, keep, with_key }: Wishes<'_>,
 ) -> Result<PathBuf, Error> {
     copy::has_site(databases.host()).await?;
     private::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
@@ -86,8 +95,9 @@ pub(crate) async fn backup(
     let name = free_name(folder).await?;
     let partial = folder.join(format!("{name}{PARTIAL}"));
     private::create_dir_all(&partial).map_err(|error| Error::file(&partial, error))?;
-    let made =
-        fill(databases, secrets, &partial).await.and_then(|()| complete(folder, &partial, &name));
+    let made = fill(databases, secrets, &partial, with_key)
+        .await
+        .and_then(|()| complete(folder, &partial, &name));
     if let Err(error) = made {
         // The next backup removes what cannot be removed now.
         let _ = std::fs::remove_dir_all(&partial);
@@ -117,7 +127,12 @@ pub(super) fn sync(path: &Path) -> Result<(), Error> {
     synced.map_err(|error| Error::file(path, error))
 }
 
-async fn fill(databases: &Databases, secrets: &Secrets, folder: &Path) -> Result<(), Error> {
+async fn fill(
+    databases: &Databases,
+    secrets: &Secrets,
+    folder: &Path,
+    with_key: bool,
+) -> Result<(), Error> {
     let begun_on = Some(moment::show(text::now()));
     let database = Database::open(databases.host())?;
     let engine = database.engine();
@@ -128,7 +143,7 @@ async fn fill(databases: &Databases, secrets: &Secrets, folder: &Path) -> Result
     database.close().await;
     let (extensions, parts) = filled?;
     let (version, engine) = (env!("CARGO_PKG_VERSION").to_owned(), name_of(engine).to_owned());
-    let secret_key = keys::left_out(secrets)?;
+    let secret_key = keys::back_up(secrets, folder, with_key)?;
     let erased_persons = ErasedList::of(databases).read().await?.len();
     let manifest = Manifest {
         form: FORM,

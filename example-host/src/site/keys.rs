@@ -1,5 +1,7 @@
-//! The key of the secrets of a site, where the site moves: it is in no backup and in no copy, so that whoever has one of
-//! them has none of the secrets. Opens no secret.
+//! The key of the secrets of a site, where the site moves: it is in no copy, and in a backup only on request, so that
+//! whoever has one of them has none of the secrets. Opens no secret.
+
+use std::path::Path;
 
 use crate::base::databases::Databases;
 use crate::base::error::Error;
@@ -11,17 +13,33 @@ pub(crate) fn secrets(databases: &Databases, key: Option<SecretKey>) -> Secrets 
     Secrets::new(key, databases.host().beside("secret.key"))
 }
 
-/// The id of the key that a backup does not contain, which is noted in its place.
-pub(super) fn left_out(secrets: &Secrets) -> Result<Option<String>, Error> {
+/// The file with the key in the folder of a backup that has it.
+const IN_BACKUP: &str = "secret.key";
+
+/// The id of the key, which is noted in a backup. The key itself is written to its folder only on request.
+pub(super) fn back_up(
+    secrets: &Secrets,
+    folder: &Path,
+    with_key: bool,
+) -> Result<Option<String>, Error> {
     let id = secrets.key_id()?;
-    if let (Some(id), Some(file)) = (id, secrets.file()) {
+    if with_key {
+        secrets.write_key(&folder.join(IN_BACKUP))?;
+    } else if let (Some(id), Some(file)) = (id, secrets.file()) {
         let file = file.display();
         tracing::info!(
             key = id,
-            "the key of secrets, {file}, is not part of the backup; keep a copy of it elsewhere"
+            "the key of secrets, {file}, is not part of the backup; keep a copy of it elsewhere, or use \
+             --with-key"
         );
     }
     Ok(id.map(str::to_owned))
+}
+
+/// Puts the key in a backup, if it has one, where a site without a key has its own.
+pub(super) fn restore(backup: &Path, secrets: &Secrets) -> Result<(), Error> {
+    let file = backup.join(IN_BACKUP);
+    if file.exists() { secrets.take_key(&file) } else { Ok(()) }
 }
 
 /// Warns if the secrets of a site were made with a key that is not here.

@@ -105,6 +105,7 @@ impl Restoration<'_> {
         private::create_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
         let restored = async {
             let loaded = self.load(&self.databases.clone().moved_to(&staging))?;
+            keys::restore(self.backup, self.secrets)?;
             for part in &self.manifest.parts {
                 for file in &part.files {
                     copy(&self.backup.join(file), &staging.join(place(part)))?;
@@ -150,6 +151,7 @@ impl Restoration<'_> {
                  then copy the site"
             )));
         }
+        keys::restore(backup, self.secrets)?;
         for (url, part) in parts {
             dump::restore(url, &part.schema, &part.modules, backup, &part.files).await?;
         }

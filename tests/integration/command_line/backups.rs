@@ -193,6 +193,57 @@ async fn only_the_user_of_the_host_can_read_a_backup() {
     }
 }
 
+/// A key of secrets, for the environment.
+const GIVEN: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+#[tokio::test]
+async fn the_key_is_backed_up_on_request_and_never_replaces_another() {
+    let place = Place::of_the_store();
+    // A site without secrets has no key, and its backup none either.
+    place.run("user list").await;
+    let backup = back_up(&place, "backups --with-key").await;
+    assert!(!backup.join("secret.key").exists());
+    let key_in = async |call: Call| {
+        let backup = place.path(call.finish().await.succeeds().trim());
+        std::fs::read_to_string(backup.join("secret.key")).map(|key| (backup, key)).ok()
+    };
+    // The hash of an address is the first use of the key.
+    place.run("privacy erase --email ann@example.com --reason asked").await;
+    let key = std::fs::read_to_string(place.data("secret.key")).unwrap();
+    let call = |words: &str| about(&place, &place.site_url(), words);
+    assert!(key_in(call("backup backups")).await.is_none());
+    let (backup, copied) = key_in(call("backup backups --with-key")).await.unwrap();
+    assert_eq!(copied, key);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = backup.join("secret.key").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let given = call("backup backups --with-key").env("HOST_SECRET_KEY", GIVEN);
+    assert_eq!(key_in(given).await.unwrap().1.trim(), GIVEN);
+
+    // Each restored to a place of its own: one without a key, one with its own, and one whose key is in the environment.
+    let restored = async |here: &Place, given: &str| {
+        let call = about(here, &here.site_url(), "restore").word(&backup);
+        let done = call.env("HOST_SECRET_KEY", given).finish().await;
+        done.succeeds();
+        let warned = done.err().contains("were made with another key");
+        (warned, std::fs::read_to_string(here.data("secret.key")).ok())
+    };
+    let [bare, other, set] = std::array::from_fn(|_| Place::of_the_store());
+    std::fs::write(other.data("secret.key"), GIVEN).unwrap();
+    assert_eq!(restored(&bare, "").await, (false, Some(key)));
+    assert_eq!(restored(&other, "").await, (true, Some(GIVEN.to_owned())));
+    assert_eq!(restored(&set, GIVEN).await, (true, None));
+    // Nor does a backup whose restoration fails leave its key.
+    let taken = Place::of_the_store();
+    taken.run("user list").await;
+    let refused = about(&taken, &taken.site_url(), "restore").word(&backup).finish().await;
+    refused.exits(1);
+    assert!(!taken.data("secret.key").exists());
+}
+
 #[tokio::test]
 async fn a_backup_that_cannot_be_restored_leaves_nothing_behind() {
     let place = Place::of_the_store();

@@ -104,7 +104,23 @@ async fn a_sealed_secret_is_opened_by_every_host_of_the_site_and_for_its_purpose
 }
 
 #[tokio::test]
-async fn neither_a_backup_nor_a_copy_has_the_key() {
+async fn a_backup_with_the_key_restores_the_secrets_too() {
+    let place = Place::with([fixture("outward")]);
+    let served = place.serve().await;
+    let sealed = seal(&served, "webhook 7").await;
+    served.stop().await;
+    let backup = place.call("backup backups --with-key").finish().await;
+    let backup = place.path(backup.succeeds().trim());
+
+    let new = Place::with([fixture("outward")]);
+    new.call("restore").word(&backup).finish().await.succeeds();
+    let served = new.serve().await;
+    assert_eq!(unseal(&served, "webhook 7", &sealed).await.as_deref(), Ok(SECRET));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn neither_a_copy_nor_a_backup_has_the_key_unasked() {
     let place = Place::with([fixture("outward")]);
     let served = place.serve().await;
     let sealed = seal(&served, "webhook 7").await;
