@@ -16,10 +16,10 @@ const CHANGE: &str = "/api/index.php/v1/misbehaves/change";
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
 /// An entry of the audit trail: method, kind and key of the record, status, and action.
-type Entry = (String, String, String, i64, String);
+pub(super) type Entry = (String, String, String, i64, String);
 
 /// The entries about requests, the oldest first.
-async fn entries(place: &Place) -> Vec<Entry> {
+pub(super) async fn entries(place: &Place) -> Vec<Entry> {
     const QUERY: &str = "SELECT method, record_type, record_id, status, what FROM host_audit \
          WHERE method <> '' ORDER BY id";
     let url = place.database.url();

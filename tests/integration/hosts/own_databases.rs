@@ -3,9 +3,12 @@
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection};
 
+use super::changes;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::Answer;
 use crate::support::process::{Call, MANUFACTURERS, Place, Served};
+use crate::support::proxy::{Loss, Proxy};
+use crate::support::waiting::eventually;
 
 const VARIABLE: &str = "EXTENSION_DATABASE_URL_WEBSERVICES_SHOP";
 const COPY_FROM: &str = "COPY_FROM_URL_WEBSERVICES_SHOP";
@@ -191,6 +194,57 @@ async fn a_copy_gives_an_extension_a_database_of_its_own_and_takes_it_back() {
     copy(&second, &third, &[(COPY_FROM, &own.url)]).await.succeeds();
     assert_eq!(list(&third, None).await, expected);
     own.remove(&apart).await;
+}
+
+/// The host still writes to its own database, and notes what it knows.
+#[cfg_attr(engine = "sqlite", ignore = "a file always answers")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_answer_is_lost_has_its_entry_in_the_trail() {
+    let place = Place::of_the_store();
+    let mut own = Own::beside(&place.database).await;
+    let token = furnish(&place, Some(&own)).await;
+    let proxy = Proxy::to(place.database.server_address()).await;
+    let (words, plain): (&[u8], _) = match own.engine {
+        Engine::MariaDb => (b"RELEASE SAVEPOINT begun; COMMIT", "ssl-mode=DISABLED"),
+        _ => (b"COMMIT\0", "sslmode=disable"),
+    };
+    let (role, database) =
+        (own.url.split_once('@').unwrap().0, own.url.rsplit_once('/').unwrap().1);
+    own.url = format!("{role}@{}/{database}?{plain}", proxy.address);
+    let served = serve(&place, &place.site_url(), Some(&own)).await;
+
+    let mut lost = None;
+    // The store commits by itself as well, and may lose that answer.
+    for number in 0..20 {
+        proxy.lose(Loss::OfAnswer, words);
+        let name = format!("maker{number}");
+        let create = served.ask("POST", MANUFACTURERS, &token);
+        let create = create.header("content-type", "application/json");
+        let body = json!({"manufacturer_name": name}).to_string();
+        let answer = Answer::to(create.body(body)).await;
+        if answer.status == 503 {
+            assert_eq!(answer.header("change-outcome"), "unknown");
+            lost = Some(name);
+            break;
+        }
+        answer.expect(201);
+    }
+    let name = lost.expect("an answer is lost");
+    let entry = eventually("the entry is there", async || {
+        changes::entries(&place).await.into_iter().find(|(.., status, _)| *status == 503)
+    });
+    let (method, kind, _, _, what) = entry.await;
+    assert_eq!(
+        (&*method, &*kind, &*what),
+        ("POST", "manufacturers", "may or may not have been done")
+    );
+    let path = format!("{MANUFACTURERS}?filter[search]={name}");
+    eventually("the server has committed", async || {
+        (Answer::to(served.get(&path, &token)).await.total() == 1).then_some(())
+    })
+    .await;
+    served.stop().await;
+    own.remove(&place.database).await;
 }
 
 #[cfg_attr(engine = "sqlite", ignore = "an extension is copied to a file of its own")]
