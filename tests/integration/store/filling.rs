@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use host_interface::ProgressHandle;
 use plugin::bulk::{copy, demo, reference};
+use plugin::error::Error;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
 use plugin::store::Store;
@@ -101,6 +102,16 @@ async fn pieces(store: &Store, engine: Engine) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_filling_equals_filling_record_by_record() {
+    // A transaction that MariaDB has repeated after a conflict, as on a busy machine, uses up keys of ledgers.
+    let mut tries = if Engine::of_this_run() == Engine::MariaDb { 3 } else { 1 };
+    while let Err(difference) = fill_both_ways().await {
+        tries -= 1;
+        assert!(tries > 0, "{difference}");
+    }
+}
+
+/// Fills two stores, one in bulk and one by record, and fails if they differ.
+async fn fill_both_ways() -> Result<(), Error> {
     let databases = [Database::new().await, Database::new().await];
     let [at_once, by_record] = [store_of(&databases[0]).await, store_of(&databases[1]).await];
     let before = structure(&at_once, databases[0].engine).await;
@@ -114,13 +125,14 @@ async fn bulk_filling_equals_filling_record_by_record() {
                 "UPDATE shop_feed SET feed = 'same', began = 1, seq = 1, floor = 1, swept = 1";
             store.execute(Statement::fixed(same, Vec::new())).await.unwrap();
         }
-        copy::compare(&by_record, &at_once, REGISTRY).await.unwrap();
+        copy::compare(&by_record, &at_once, REGISTRY).await?;
         assert_eq!(structure(&at_once, databases[0].engine).await, before);
         assert_counted(&at_once, databases[0].engine).await;
         assert_counted(&by_record, databases[1].engine).await;
     }
     at_once.close().await;
     by_record.close().await;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
