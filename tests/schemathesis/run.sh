@@ -53,8 +53,11 @@ for _ in 1 2 3 4 5; do
 done
 # A replay of a feed that has just begun needs another moment than the example of the document.
 moment=$(sed -n 's/.*"created_on": *"\([^"]*\)".*/\1/p' webhook.out)
-sed -i "/webhooks\/{id}\/replay/,/\"responses\"/s/2026-01-31T12:00:00/$moment/" openapi.json
-grep -q "\"since\": \"$moment\"" openapi.json
+sed -i "/\"\/webhooks\/{id}\/replay\"/,/\"x-permission\"/s/2026-01-31T12:00:00/$moment/" openapi.json
+if ! grep -q "\"since\": \"$moment\"" openapi.json; then
+    echo "The example of a replay has no moment." >&2
+    exit 1
+fi
 
 # Generated requests also disable the default currency, and so on: a rule of the store then refuses
 # valid data. The list below a deleted record is empty, as specified. `checks.py` permits these, and the
