@@ -19,7 +19,7 @@ macro_rules! files {
 }
 
 pub(super) const SQLITE: Files = files!["sqlite": "0001_base", "0002_variants", "0003_imports", "0004_refunds", "0005_webhooks", "0006_privacy", "0007_import_keys", "0008_what_records_show", "0009_refundable_lines"];
-pub(super) const POSTGRES: Files = files!["postgres": "0001_base", "0002_variants", "0003_imports", "0004_refunds", "0005_webhooks", "0006_privacy", "0007_import_keys", "0008_what_records_show", "0009_refundable_lines"];
+pub(super) const POSTGRES: Files = files!["postgres": "0001_base", "0002_variants", "0003_imports", "0004_refunds", "0005_webhooks", "0006_privacy", "0007_import_keys", "0008_what_records_show", "0009_refundable_lines", "0010_room_for_changed_orders"];
 pub(super) const MYSQL: Files = files!["mysql": "0001_base", "0002_variants", "0003_imports", "0004_refunds", "0005_webhooks", "0006_privacy", "0007_import_keys", "0008_what_records_show", "0009_refundable_lines"];
 
 /// The migrator of these files.

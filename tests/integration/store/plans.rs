@@ -478,6 +478,38 @@ async fn a_distant_page_is_found_by_kept_counts() {
     store.close().await;
 }
 
+/// What can be refunded of a new order is noted in it afterwards. PostgreSQL leaves the indexes alone if there is room for
+/// that on its page.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "it changes rows in their place")]
+async fn a_new_order_is_entered_into_its_indexes_once() {
+    const CHANGED: &str = "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'shop_orders'";
+    const ENTERED: &str = "SELECT n_tup_upd - n_tup_hot_upd FROM pg_stat_user_tables \
+         WHERE relname = 'shop_orders'";
+    if Engine::of_this_run() != Engine::Postgres {
+        return;
+    }
+    let bare = Bare::open().await;
+    // Pages of larger orders leave room for a smaller one, of which PostgreSQL knows after this.
+    let size = demo::Size { products: 10, orders: 400 };
+    demo::fill(&bare.app.shop.store, size, &ProgressHandle::new(())).await.unwrap();
+    for statement in ["VACUUM shop_orders", "SELECT pg_stat_reset()"] {
+        bare.database.execute(statement).await;
+    }
+    for _ in 0..40 {
+        let item =
+            json!({"orderitem_name": "Lamp", "orderitem_quantity": 1, "orderitem_price": "1"});
+        let order = json!({"user_email": "ada@example.com", "items": [item.clone(), item]});
+        let made = bare.ask(Method::Post, "/orders", order).await;
+        assert_eq!(made.status(), 201, "{}", String::from_utf8_lossy(made.body()));
+    }
+    let number = async |asked| bare.database.number(asked).await;
+    // A connection reports to the statistics when it has been idle.
+    eventually("the changes are counted", async || (number(CHANGED).await >= 40).then_some(()))
+        .await;
+    assert_eq!(number(ENTERED).await, 0);
+}
+
 /// Each write adds a segment to an index of texts, which a search has to read.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server maintains its indexes itself")]
