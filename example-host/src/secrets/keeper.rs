@@ -1,7 +1,6 @@
 //! Seals secrets with the key of the site and opens them again. The key is in the environment or in a file, which is
 //! created when the first secret is sealed: a site without secrets has no key.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use once_cell::sync::OnceCell;
@@ -133,13 +132,12 @@ impl Secrets {
         key_file::create(path, &key).map_err(|error| Error::file(path, error))
     }
 
-    /// Makes the key in a file that of the site, unless the site has one.
+    /// Makes the key in a file, if there is one, that of the site, unless the site has its own.
     pub(crate) fn take_key(&self, path: &Path) -> Result<(), Error> {
         if self.known()?.is_some() {
             return Ok(());
         }
-        let missing = || Error::file(path, ErrorKind::NotFound.into());
-        let key = key_file::read(path)?.ok_or_else(missing)?;
+        let Some(key) = key_file::read(path)? else { return Ok(()) };
         key_file::create(&self.file, &key).map_err(|error| Error::file(&self.file, error))
     }
 

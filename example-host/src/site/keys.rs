@@ -38,8 +38,7 @@ pub(super) fn back_up(
 
 /// Puts the key in a backup, if it has one, where a site without a key has its own.
 pub(super) fn restore(backup: &Path, secrets: &Secrets) -> Result<(), Error> {
-    let file = backup.join(IN_BACKUP);
-    if file.exists() { secrets.take_key(&file) } else { Ok(()) }
+    secrets.take_key(&backup.join(IN_BACKUP))
 }
 
 /// Warns if the secrets of a site were made with a key that is not here.

@@ -16,7 +16,7 @@ const CHANGE: &str = "/api/index.php/v1/misbehaves/change";
 const ECHO: &str = "/api/index.php/v1/misbehaves/echo/1/word";
 
 /// An entry of the audit trail: method, kind and key of the record, status, and action.
-pub(super) type Entry = (String, String, String, i64, String);
+type Entry = (String, String, String, i64, String);
 
 /// The entries about requests, the oldest first.
 pub(super) async fn entries(place: &Place) -> Vec<Entry> {

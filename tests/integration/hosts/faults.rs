@@ -23,7 +23,7 @@ use crate::support::harness::{Answer, ROOT};
 use crate::support::ledger::Client;
 use crate::support::mirror::Mirror;
 use crate::support::process::{Place, Served};
-use crate::support::proxy::{Line, Loss, Proxy};
+use crate::support::proxy::{Line, Loss, Proxy, plain};
 use crate::support::waiting::{eventually, patiently};
 
 /// The number of concurrent clients.
@@ -169,11 +169,7 @@ async fn waiting_for_a_stalled_database_is_limited() {
 pub(super) async fn bare_behind_a_proxy() -> (Bare, Proxy) {
     let mut store = Bare::open().await;
     let proxy = Proxy::to(store.database.server_address()).await;
-    // The proxy has to read the traffic.
-    let plain = match store.database.engine {
-        Engine::Postgres => "sslmode=disable",
-        _ => "ssl-mode=DISABLED",
-    };
+    let plain = plain(store.database.engine);
     let url = format!("{}?{plain}", store.database.url_through(proxy.address));
     let through = Store::open(&url).unwrap();
     store.app = App::new(HostHandle::new(PermissiveHost), through, "");
@@ -191,11 +187,7 @@ const MANUFACTURERS: &str = "SELECT count(*) FROM shop_manufacturers";
 #[cfg_attr(engine = "sqlite", ignore = "a file always answers")]
 async fn a_commit_whose_answer_is_lost_is_not_repeated() {
     let (store, proxy) = bare_behind_a_proxy().await;
-    let words: &[u8] = match store.database.engine {
-        Engine::MariaDb => b"RELEASE SAVEPOINT begun; COMMIT",
-        _ => b"COMMIT\0",
-    };
-    proxy.lose(Loss::OfAnswer, words);
+    proxy.lose(Loss::OfAnswer, Loss::at_commit(store.database.engine));
     let answer = create_manufacturer(&store).await;
     assert_eq!(answer.status(), 503, "{}", String::from_utf8_lossy(answer.body()));
     let outcome = answer.headers().iter().find(|header| header.name() == CHANGE_OUTCOME);

@@ -7,7 +7,7 @@ use super::changes;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::Answer;
 use crate::support::process::{Call, MANUFACTURERS, Place, Served};
-use crate::support::proxy::{Loss, Proxy};
+use crate::support::proxy::{Loss, Proxy, plain};
 use crate::support::waiting::eventually;
 
 const VARIABLE: &str = "EXTENSION_DATABASE_URL_WEBSERVICES_SHOP";
@@ -204,19 +204,15 @@ async fn a_commit_whose_answer_is_lost_has_its_entry_in_the_trail() {
     let mut own = Own::beside(&place.database).await;
     let token = furnish(&place, Some(&own)).await;
     let proxy = Proxy::to(place.database.server_address()).await;
-    let (words, plain): (&[u8], _) = match own.engine {
-        Engine::MariaDb => (b"RELEASE SAVEPOINT begun; COMMIT", "ssl-mode=DISABLED"),
-        _ => (b"COMMIT\0", "sslmode=disable"),
-    };
     let (role, database) =
         (own.url.split_once('@').unwrap().0, own.url.rsplit_once('/').unwrap().1);
-    own.url = format!("{role}@{}/{database}?{plain}", proxy.address);
+    own.url = format!("{role}@{}/{database}?{}", proxy.address, plain(own.engine));
     let served = serve(&place, &place.site_url(), Some(&own)).await;
 
     let mut lost = None;
     // The store commits by itself as well, and may lose that answer.
     for number in 0..20 {
-        proxy.lose(Loss::OfAnswer, words);
+        proxy.lose(Loss::OfAnswer, Loss::at_commit(own.engine));
         let name = format!("maker{number}");
         let create = served.ask("POST", MANUFACTURERS, &token);
         let create = create.header("content-type", "application/json");

@@ -11,6 +11,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use crate::support::databases::Engine;
+
 /// The state of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
@@ -29,6 +31,24 @@ pub enum Loss {
     OfStatement,
     /// After the server has executed it, and before the answer is forwarded.
     OfAnswer,
+}
+
+impl Loss {
+    /// Words of the statement with which a store on this server commits.
+    pub fn at_commit(engine: Engine) -> &'static [u8] {
+        match engine {
+            Engine::MariaDb => b"RELEASE SAVEPOINT begun; COMMIT",
+            _ => b"COMMIT\0",
+        }
+    }
+}
+
+/// The parameter of an address that leaves the traffic unencrypted, so that a proxy can read it.
+pub fn plain(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "sslmode=disable",
+        _ => "ssl-mode=DISABLED",
+    }
 }
 
 /// A trap for a connection: it is lost at a statement that contains these words, once.
