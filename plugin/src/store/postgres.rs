@@ -34,8 +34,10 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::{self, RowsOf, Statement};
 
-/// How often a busy server checks whether the connection is still open.
-const CHECKED: Duration = Duration::from_millis(500);
+/// Lets the server end statements that nothing waits for any more, and their transaction, soon after the connection has
+/// closed. Not every server can check for that. In milliseconds.
+const WATCHED: &str = "DO $$ BEGIN SET client_connection_check_interval = 500; \
+    EXCEPTION WHEN OTHERS THEN NULL; END $$";
 
 impl Driver for Postgres {
     const DIALECT: &'static Dialect = &POSTGRES;
@@ -49,15 +51,10 @@ impl Driver for Postgres {
 
     fn pools(options: PgConnectOptions, answer: Duration) -> Pools<Self> {
         let pool: PgPoolOptions = bounded(PgPoolOptions::new());
-        // The server, too, ends statements that nothing waits for any more, soon after the
-        // connection has closed. Not every server can check for that.
         let session = format!(
-            "SET lock_timeout = {}; SET statement_timeout = {}; \
-             DO $$ BEGIN SET client_connection_check_interval = {}; \
-             EXCEPTION WHEN OTHERS THEN NULL; END $$",
+            "SET lock_timeout = {}; SET statement_timeout = {}; {WATCHED}",
             LOCK_PATIENCE.as_millis(),
-            answer.as_millis(),
-            CHECKED.as_millis()
+            answer.as_millis()
         );
         let port = options.get_port();
         let pool = pool.after_connect(move |connection, _| {
@@ -70,15 +67,13 @@ impl Driver for Postgres {
         Pools::of_server(Ready::new(pool.connect_lazy_with(options)))
     }
 
-    /// Uses a connection of its own, because the time limits of the pool's connections are too
-    /// short here.
     async fn migrate(
         options: &PgConnectOptions,
         _: &Pools<Self>,
         registry: Registry,
     ) -> Result<(), Error> {
         let connection = async {
-            let mut connection = PgConnection::connect_with(options).await?;
+            let mut connection = unlimited(options).await?;
             // Otherwise the server logs a notice for each object that is to be removed and is absent.
             Self::execute_batch(&mut connection, "SET client_min_messages = warning").await?;
             Ok(connection)
@@ -197,6 +192,13 @@ impl Driver for Postgres {
     }
 }
 
+/// Opens a connection for work that takes longer than the pool's connections may.
+async fn unlimited(options: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+    let mut connection = PgConnection::connect_with(options).await?;
+    Postgres::execute_batch(&mut connection, WATCHED).await?;
+    Ok(connection)
+}
+
 /// Drops the store's tables and functions.
 const DROP_ALL: &str = "DO $$
     DECLARE
@@ -263,8 +265,7 @@ impl Filling {
         options: &PgConnectOptions,
         tables: Vec<&'static str>,
     ) -> Result<Self, sqlx::Error> {
-        // The time limits of the pool's connections are too short.
-        let mut connection = PgConnection::connect_with(options).await?;
+        let mut connection = unlimited(options).await?;
         Postgres::execute_batch(&mut connection, POSTGRES.begin_write).await?;
         // The memory in which an index is sorted.
         let memory = "SET LOCAL maintenance_work_mem = '128MB'";
