@@ -312,6 +312,9 @@ impl Fill for Filling {
             for (table, copy) in self.copies {
                 copy.send(table, connection).await?;
             }
+            // Without statistics the planner expects few rows, and reads all of one table for each row of another.
+            let analyze = sql_text(format!("ANALYZE {}", self.tables.join(", ")));
+            Postgres::execute_batch(connection, analyze).await?;
             execute_all::<Postgres>(connection, last).await?;
             let total = rebuild::<Postgres>(connection, self.kept, report).await?;
             for (table, key) in self.keys {
