@@ -34,8 +34,8 @@ use crate::model::value::{Cell, Kind, Value};
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::{self, RowsOf, Statement};
 
-/// Lets the server end statements that nothing waits for any more, and their transaction, soon after the connection has
-/// closed. Not every server can check for that. In milliseconds.
+/// Has the server check every 500 ms whether the connection is still open, and end statements that nothing waits for any
+/// more, with their transaction. Not every server can do that.
 const WATCHED: &str = "DO $$ BEGIN SET client_connection_check_interval = 500; \
     EXCEPTION WHEN OTHERS THEN NULL; END $$";
 
