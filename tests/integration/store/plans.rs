@@ -177,6 +177,23 @@ fn is_kept(total: &Statement) -> bool {
     LARGE.iter().all(|table| !total.text.contains(&format!("{table} ")))
 }
 
+#[tokio::test]
+async fn items_of_demo_orders_find_their_variants_by_a_key() {
+    let (store, database) = filled().await;
+    let mut transaction = store.begin().await.unwrap();
+    let statement = Statement::fixed(transaction.dialect().match_skus, Vec::new());
+    let plan = plan(&mut transaction, database.engine, statement).await;
+    // Otherwise the variants would be read once for each item.
+    let by_key = match database.engine {
+        Engine::Sqlite => "SEARCH ",
+        Engine::Postgres => " Cond: ",
+        Engine::MariaDb => "\"key\": \"key0\"",
+    };
+    assert!(plan.contains(by_key), "{plan}");
+    drop(transaction);
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_list_scans_or_sorts_a_table() {
     let (store, database) = filled().await;
