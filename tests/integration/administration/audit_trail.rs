@@ -98,6 +98,11 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
     audited(&mut ann, "origin=api", 3).await;
     let user = id(&shop.site, "manager").await;
     let page = format!("/users/{user}");
+    let chained = async || {
+        let lasting = shop.database.number("SELECT count(*) FROM host_audit_lasting_chain").await;
+        (lasting, shop.database.number("SELECT count(*) FROM host_audit_chain").await)
+    };
+    let (lasting, others) = chained().await;
     assert_eq!(ann.fill(&page, &format!("{page}/block"), &[]).await.status, 303);
     let rules = "/permissions?asset=com_shop.products";
     let html = ann.get(rules).await.html;
@@ -105,6 +110,8 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
     let fields = [("asset", "com_shop.products"), ("seen", &*seen), ("store.view-2", "deny")];
     assert_eq!(ann.post("/permissions", &fields).await.status, 303);
     assert_eq!(ann.fill(&page, &format!("{page}/delete"), &[]).await.status, 303);
+    // No number of other entries pushes these three out.
+    assert_eq!(chained().await, (lasting + 3, others));
 
     let own = id(&shop.site, "superuser").await;
     assert_eq!(
