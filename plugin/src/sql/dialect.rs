@@ -331,12 +331,11 @@ pub static MYSQL: Dialect = Dialect {
         [format!("(sum({column}) DIV 10000)"), format!("(sum({column}) % 10000 * 100000)")]
     },
     narrow_sum: |column| format!("sum({column})"),
-    // The table of the join gets no key on texts that may be longer, and would be read for each item. Those of demo data
-    // have up to 16 characters.
+    // By digests: the table of the join gets no key on texts as long as an SKU may be, and would be read for each item.
     match_skus: "\
         UPDATE shop_orderitems STRAIGHT_JOIN (SELECT DISTINCT shop_variant_id AS found, \
-        left(sku_fold, 64) AS sold FROM shop_variants WHERE is_master = 0 AND sku_fold <> '') v \
-        ON v.sold = left(orderitem_sku_fold, 64) \
+        md5(sku_fold) AS sold FROM shop_variants WHERE is_master = 0 AND sku_fold <> '') v \
+        ON v.sold = md5(orderitem_sku_fold) \
         SET version = version + 1, variant_id = v.found \
         WHERE variant_id IS NULL AND product_id % 10 = 7",
     json_list: "json_arrayagg",
