@@ -2,8 +2,9 @@
 //! answered by a router.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -27,6 +28,7 @@ use crate::base::error::Error;
 use crate::watch::metrics::{Guard, Metrics};
 
 use super::client::{self, Peer};
+use super::closing::{self, Received, Unread};
 use super::limits::{ConnectionLimit, Permit};
 use super::phase::{Phases, Stop};
 use super::progress::Progress;
@@ -180,8 +182,10 @@ impl Connection {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         mut phases: Phases,
     ) {
+        let unread = Unread::default();
         let service = Watched {
             peer: self.peer,
+            unread: unread.clone(),
             permit: Arc::clone(&self.permit),
             phases: phases.clone(),
             inner: TowerToHyperService::new(self.router.clone()),
@@ -189,11 +193,11 @@ impl Connection {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.header_timeout);
         http.keep_alive(!self.once).max_buf_size(BUFFER);
-        let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
+        let mut served = http.serve_connection(TokioIo::new(stream), service);
         let mut closing = false;
         let closed = loop {
             tokio::select! {
-                served = served.as_mut() => break served,
+                served = poll_fn(|context| served.poll_without_shutdown(context)) => break served,
                 _ = phases.stopped(), if !closing && !self.once => {
                     // A request whose head is incomplete is not in progress.
                     if !self.permit.was_used() {
@@ -205,26 +209,41 @@ impl Connection {
                         return;
                     }
                     // The current answer is finished, if that does not take long.
-                    served.as_mut().graceful_shutdown();
-                    match timeout(CLOSING_TIME, served.as_mut()).await {
+                    Pin::new(&mut served).graceful_shutdown();
+                    let last = poll_fn(|context| served.poll_without_shutdown(context));
+                    match timeout(CLOSING_TIME, last).await {
                         Ok(served) => break served,
                         Err(_) => return,
                     }
                 }
             }
             closing = true;
-            served.as_mut().graceful_shutdown();
+            Pin::new(&mut served).graceful_shutdown();
         };
-        if let Err(error) = closed {
-            tracing::debug!(%error, "a connection ended early");
+        let unread = match &closed {
+            Ok(()) => unread.is_noted(),
+            Err(error) => {
+                tracing::debug!(%error, "a connection ended early");
+                if !error.is_parse() {
+                    return;
+                }
+                // What is no request was answered with that, and what follows it is not read either.
+                true
+            }
+        };
+        let stream = served.into_parts().io.into_inner();
+        tokio::select! {
+            () = closing::close(stream, unread) => {}
+            () = self.permit.evicted() => {}
         }
     }
 }
 
-/// Adds the peer and the permit of the connection to each request, marks the connection as busy while
+/// Adds the peer and the permit of the connection to each request, notes whether its body is read, marks the connection as busy while
 /// a request is answered, and announces to the client with the answer if the server is about to stop.
 struct Watched<S> {
     peer: Peer,
+    unread: Unread,
     permit: Arc<Permit>,
     phases: Phases,
     inner: S,
@@ -232,7 +251,7 @@ struct Watched<S> {
 
 impl<S> Service<Request<Incoming>> for Watched<S>
 where
-    S: Service<Request<Incoming>, Response = Response<Body>>,
+    S: Service<Request<Received<Incoming>>, Response = Response<Body>>,
     S::Future: Send + 'static,
     S::Error: Send,
 {
@@ -245,6 +264,7 @@ where
         request.extensions_mut().insert(Arc::downgrade(&self.permit));
         let busy = Busy::new(&self.permit);
         let phases = self.phases.clone();
+        let request = request.map(|body| Received::new(body, &self.unread));
         let answering = self.inner.call(request);
         Box::pin(async move {
             let mut answer = answering.await?;

@@ -4,6 +4,7 @@ mod access_log;
 mod administration;
 mod arrivals;
 mod client;
+mod closing;
 mod connections;
 mod context;
 mod health;

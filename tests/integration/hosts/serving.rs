@@ -3,11 +3,12 @@
 
 use reqwest::header::HeaderMap;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::fixture::{BELIEVED, ECHO, HELD, echo, serve};
 use crate::support::harness::{Answer, MEDIA_TYPE};
 use crate::support::process::{Raw, exchange};
-use crate::support::waiting::eventually;
+use crate::support::waiting::{eventually, patiently};
 
 #[tokio::test]
 async fn every_request_must_name_exactly_one_host() {
@@ -119,6 +120,43 @@ async fn a_body_that_does_not_arrive_is_given_up() {
         assert!(answer.0.contains("\"code\":\"body_timeout\""), "{}", answer.0);
     }
     Answer::to(echo(&served, &token)).await.expect(200);
+    served.stop().await;
+}
+
+/// What is sent after the answer fits into no buffer, so the host has to read it.
+const AFTERWARDS: usize = 16 * 1024 * 1024;
+
+#[tokio::test]
+async fn a_client_that_is_still_sending_receives_its_answer() {
+    let (_place, served, token) = serve(&[]).await;
+    let start = format!("POST {ECHO} HTTP/1.1\r\nhost: local\r\n");
+    let head = format!(
+        "{start}accept: {MEDIA_TYPE}\r\nauthorization: Bearer {token}\r\ncontent-length: 99999999\r\n\r\n"
+    );
+    // A body that is too large, more of it than is read before the answer; and a head that is too large.
+    for (start, more, status) in [(head, 17, "413"), (format!("{start}x-long: "), 1, "431")] {
+        let mut connection = served.connect().await;
+        connection.write_all(start.as_bytes()).await.unwrap();
+        connection.write_all(&vec![b'x'; more * 1024 * 1024]).await.unwrap();
+        let mut answer = String::new();
+        let read = connection.read_to_string(&mut answer);
+        patiently("an answer", read).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        connection.write_all(&vec![b'x'; AFTERWARDS]).await.unwrap();
+        connection.shutdown().await.unwrap();
+        assert_eq!(connection.read(&mut [0]).await.unwrap(), 0);
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_stop_sending_is_cut_off() {
+    let (_place, served, _) = serve(&[]).await;
+    let mut connection = served.connect().await;
+    connection.write_all(b"GET /health HTTP/1.1\r\nx-long: ").await.unwrap();
+    let sends = async { while connection.write_all(&[b'x'; 1024]).await.is_ok() {} };
+    patiently("the connection to be closed", sends).await;
+    served.is_alive().await;
     served.stop().await;
 }
 
