@@ -13,3 +13,17 @@ pub(crate) fn name_of<'a>(what: &str, name: &'a str) -> Result<&'a str, Error> {
     }
     Ok(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_fits_into_a_line() {
+        assert_eq!(name_of("A name", " Ann ").ok(), Some("Ann"));
+        assert!(name_of("A name", &"ö".repeat(150)).is_ok());
+        for unacceptable in ["", "  ", "a\tb", "a\u{85}b", &"ö".repeat(151)] {
+            assert!(name_of("A name", unacceptable).is_err(), "{unacceptable:?}");
+        }
+    }
+}

@@ -173,6 +173,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_link_is_good_for_half_an_hour_and_an_invitation_for_a_week() {
+        assert_eq!(Purpose::Reset.lifetime().as_secs(), 1_800);
+        assert_eq!(Purpose::Invitation.lifetime().as_secs(), 604_800);
+    }
+
+    #[test]
     fn addresses_beside_each_other_are_one_block() {
         let block = |text: &str| text.parse().ok().map(|address| block(address).to_string());
         for (address, expected) in

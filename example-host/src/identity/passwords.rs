@@ -78,6 +78,15 @@ mod tests {
         assert!(without.is_some_and(|(right, took)| !right && !took.is_zero()));
     }
 
+    #[tokio::test]
+    async fn the_longest_password_is_accepted_and_a_longer_one_costs_nothing() {
+        let longest = "x".repeat(MAX_LENGTH);
+        let kept = hash(longest.clone()).await.ok();
+        assert!(verify(longest.clone(), kept.clone()).await.is_ok_and(|(right, _)| right));
+        let longer = verify(longest + "x", kept).await.ok();
+        assert_eq!(longer, Some((false, Duration::ZERO)));
+    }
+
     #[test]
     fn only_the_length_of_a_password_is_checked() {
         assert!(check("").is_err());

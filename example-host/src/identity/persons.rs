@@ -258,3 +258,30 @@ fn erased(id: i64) -> Profile {
         email: format!("erased-{id}@erased.invalid"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_erased_is_blocked_and_has_the_name_and_the_address_of_that() {
+        let (username, email) = ("erased-7", "erased-7@erased.invalid");
+        for (username, email, blocked, is_erased) in [
+            (username, email, true, true),
+            (username, email, false, false),
+            (username, "ann@example.com", true, false),
+            ("ann", email, true, false),
+            ("erased-8", "erased-8@erased.invalid", true, false),
+        ] {
+            let known = Known {
+                id: 7,
+                username: username.to_owned(),
+                name: String::new(),
+                email: email.to_owned(),
+                blocked,
+                created_on: PrimitiveDateTime::MIN,
+            };
+            assert_eq!(known.is_erased(), is_erased, "{known:?}");
+        }
+    }
+}

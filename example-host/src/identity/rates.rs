@@ -82,8 +82,8 @@ impl Rates {
         }
         let count = used.window.count();
         let remaining = rate.saturating_sub(count);
-        // More are allowed as soon as the oldest leaves; with none left, as soon as there is room.
-        let wait = used.window.until_below(if remaining > 0 { count } else { rate }, now);
+        // More are allowed as soon as the oldest leaves; after more than the rate, as soon as there is room.
+        let wait = used.window.until_below(rate, now);
         let reset = wait.as_millis().div_ceil(1000).max(1);
         let limit = RateLimit {
             quota: rate,
@@ -319,6 +319,18 @@ mod tests {
         assert_eq!(sent(&rates, 10, seconds(101), 9), 1);
         exchange(&rates, &[(minute - 60, 1)], CLOCK - 60 * MINUTE + 500, seconds(102));
         assert_eq!(sent(&rates, 10, seconds(160), 20), 9);
+    }
+
+    #[test]
+    fn a_token_that_only_another_host_counts_is_remembered() {
+        let (rates, minute) = (Rates::default(), CLOCK / MINUTE);
+        assert_eq!(sent(&rates, 10, seconds(100), 1), 1);
+        for passed in 1..300 {
+            let (current, counts) = (minute + passed / 60, passed.unsigned_abs() % 60 + 1);
+            let now = seconds(100 + passed.unsigned_abs());
+            exchange(&rates, &[(current, counts)], CLOCK + passed * 1000, now);
+        }
+        assert_eq!(sent(&rates, 10, seconds(400), 1), 0, "the other host has sent one each second");
     }
 
     /// An exchange of token 1 through a database whose clock has this time.

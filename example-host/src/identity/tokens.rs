@@ -485,12 +485,11 @@ async fn insert_secret(transaction: &mut Connection, token: i64) -> Result<Strin
 fn canonical(range: IpNet) -> IpNet {
     let range = range.trunc();
     match range {
-        IpNet::V6(mapped) if mapped.prefix_len() >= 96 => {
-            let v4 = mapped.addr().to_ipv4_mapped();
-            let v4 = v4.and_then(|v4| IpNet::new(v4.into(), mapped.prefix_len() - 96).ok());
-            v4.unwrap_or(range)
+        IpNet::V6(mapped) => {
+            let v4 = mapped.addr().to_ipv4_mapped().zip(mapped.prefix_len().checked_sub(96));
+            v4.and_then(|(v4, length)| IpNet::new(v4.into(), length).ok()).unwrap_or(range)
         }
-        _ => range,
+        IpNet::V4(_) => range,
     }
 }
 
@@ -530,6 +529,18 @@ fn entry(row: Row, catalogue: &Catalogue) -> TokenEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_and_rates_have_bounds() {
+        let range = IpNet::from(std::net::IpAddr::from([192, 0, 2, 1]));
+        assert!(stored_ranges(&vec![range; RANGES]).is_ok());
+        assert!(stored_ranges(&vec![range; RANGES + 1]).is_err());
+        for rate in [1, GREATEST_RATE] {
+            assert_eq!(stored_rate(Some(rate)).ok(), Some(Some(i64::from(rate))));
+        }
+        assert!(stored_rate(Some(0)).is_err() && stored_rate(Some(GREATEST_RATE + 1)).is_err());
+        assert_eq!(stored_rate(None).ok(), Some(None));
+    }
 
     #[test]
     fn mapped_ranges_are_those_of_ipv4() {

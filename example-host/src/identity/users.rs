@@ -293,3 +293,20 @@ fn address_of(email: &str) -> Result<String, Error> {
     }
     Ok(email.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_as_long_as_mail_servers_accept_it() {
+        let address = |first: usize| {
+            let labels = ["x".repeat(first), "y".repeat(62), "z".repeat(63)];
+            format!("{}@{}", "a".repeat(64), labels.join("."))
+        };
+        assert_eq!(address(62).len(), 254);
+        assert!(address_of(&format!(" {} ", address(62))).is_ok());
+        assert!(address_of(&address(63)).is_err());
+        assert!(address_of("ann").is_err());
+    }
+}

@@ -127,6 +127,32 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_half_a_second_are_kept_as_one_and_leave_with_the_last_of_them() {
+        let at = Duration::from_millis;
+        let mut window = Window::default();
+        for millis in [1_000, 1_200, 1_499] {
+            window.add(2, 1_000, at(millis));
+        }
+        window.add(1, 1_000, at(1_500));
+        assert_eq!(window.leaving, [(at(61_500), 6), (at(62_000), 1)]);
+        // Those of another rate that would leave earlier leave with the last ones.
+        window.add(1, 1, at(1_600));
+        assert_eq!(window.leaving, [(at(61_500), 6), (at(62_000), 2)]);
+    }
+
+    #[test]
+    fn there_is_room_when_so_many_have_left_that_one_more_fits() {
+        let at = Duration::from_secs;
+        let mut window = Window::default();
+        for second in 0..5 {
+            window.add(1, 3, at(second));
+        }
+        for (below, left) in [(5, 60), (4, 61), (3, 62), (1, 64)] {
+            assert_eq!(window.until_below(below, at(0)), at(left), "{below}");
+        }
+    }
+
+    #[test]
     fn requests_of_unknown_times_leave_evenly() {
         let (mut window, now) = (Window::default(), Duration::from_secs(1000));
         window.spread(120, (Duration::from_secs(30), Duration::from_secs(90)), now);

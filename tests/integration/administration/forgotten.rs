@@ -119,6 +119,7 @@ async fn a_link_is_worth_nothing_late_after_another_one_and_for_a_blocked_user()
     }
     let late = "UPDATE host_password_links SET ends_on = '2020-01-01T00:00:00'";
     shop.database.execute(late).await;
+    assert_eq!(ann.get(&format!("/new-password?link={second}")).await.status, 404, "late");
     assert_eq!(choose(&mut ann, &second, NEW).await.status, 404, "late");
     let other = link_of(&shop, &sink, "administrator").await;
     shop.site.block_user("administrator", Force::No).await.unwrap();
@@ -185,6 +186,12 @@ async fn there_are_three_links_an_hour_for_a_user_and_twenty_for_a_block_of_addr
     shop.database.execute("UPDATE host_password_requests SET asked_on = asked_on - 3600001").await;
     ask_from(&shop, "198.51.100.1", "superuser").await;
     sink.wait_for(5).await;
+    // And the next ones, although the clock of the database was set back.
+    shop.database.execute("UPDATE host_password_requests SET asked_on = asked_on + 600000").await;
+    for expected in [6, 7] {
+        ask_from(&shop, "198.51.100.1", "superuser").await;
+        sink.wait_for(expected).await;
+    }
 }
 
 /// The answers for users and for nobody are alike in status, content and time, although there is a mail for one of

@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 
 use crate::support::databases::{Engine, LENGTHEN_WAITS};
 use crate::support::harness::{Setup, Shop};
+use crate::support::phone::set_up;
 use crate::support::process::{Place, Served};
 use crate::support::visitor::{PASSWORD, Visitor, add, id};
 use crate::support::waiting::eventually;
@@ -226,6 +227,10 @@ async fn the_cookie_of_a_device_is_strict_and_worthless_without_its_user_and_pas
     assert_eq!(attributes, "HttpOnly; SameSite=Strict; Secure; Path=/; Max-Age=7776000");
 
     let device = plain.cookies["administration-device"].clone();
+    // It ends where the browser forgets it.
+    let until: i64 = device.split('.').nth(1).unwrap().parse().unwrap();
+    let left = until - OffsetDateTime::now_utc().unix_timestamp();
+    assert!((7_776_000 - 60..=7_776_000).contains(&left), "{left}");
     let sign_in = async |name: &str, password: &str, device: &str| {
         let mut visitor = Visitor::of(&shop.url(""));
         visitor.cookies.insert("administration-device".to_owned(), device.to_owned());
@@ -289,6 +294,48 @@ async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
     assert!(ann.is_in().await);
     ann.cookies = before;
     assert!(!ann.is_in().await);
+}
+
+#[tokio::test]
+async fn the_account_lists_the_valid_sessions_of_its_user() {
+    let shop = shop_behind_a_proxy().await;
+    let mut visitors = Vec::new();
+    for (number, user) in
+        ["superuser", "superuser", "administrator", "superuser", "superuser"].iter().enumerate()
+    {
+        let address = format!("198.51.{number}.7");
+        let mut visitor = Visitor::of(&shop.url("")).with("x-forwarded-for", &address);
+        assert_eq!(visitor.sign_in(user, PASSWORD).await.status, 303);
+        visitors.push(visitor);
+    }
+    for (column, address) in [("used_on", "198.51.3.7"), ("created_on", "198.51.4.7")] {
+        let expire = format!("UPDATE host_sessions SET {column} = '2020-01-01T00:00:00' WHERE");
+        shop.database.execute(&format!("{expire} address = '{address}'")).await;
+    }
+    let html = visitors[1].get("/account").await.html;
+    let (_, list) = html.split_once("Your sessions").unwrap();
+    let rows = list.split("<th scope=\"row\">").skip(1);
+    let rows: Vec<_> = rows.map(|row| row.split_once("</th>").unwrap().0).collect();
+    assert_eq!(rows, ["198.51.1.7 <span class=\"pill\">this session</span>", "198.51.0.7"]);
+}
+
+#[tokio::test]
+async fn the_key_of_a_second_factor_is_good_for_its_user_only() {
+    let shop = Shop::open().await;
+    let (_, _, _) = set_up(&shop, "superuser").await;
+    let (_, phone, _) = set_up(&shop, "administrator").await;
+    let user = id(&shop.site, "superuser").await;
+    let other = id(&shop.site, "administrator").await;
+    let copy = format!(
+        "UPDATE host_second_factors SET sealed = (SELECT o.sealed FROM (SELECT user_id, sealed \
+         FROM host_second_factors) AS o WHERE o.user_id = {other}) WHERE user_id = {user}"
+    );
+    shop.database.execute(&copy).await;
+    let mut ann = Visitor::of(&shop.url(""));
+    assert_eq!(ann.sign_in("superuser", PASSWORD).await.status, 303);
+    let seen = ann.post("/sign-in/code", &[("code", &phone.code(0))]).await;
+    assert_eq!(seen.status, 500);
+    assert_eq!(ann.get("/users").await.status, 303);
 }
 
 #[tokio::test]

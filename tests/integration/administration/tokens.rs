@@ -205,6 +205,12 @@ async fn a_token_is_rotated_with_an_overlap_and_revoked() {
     }
     ask(&shop, "/zones", &third).await.expect(200);
 
+    let overlaps = async |seconds| {
+        let overlap = std::time::Duration::from_secs(seconds);
+        shop.site.rotate_token("manager", "default", overlap, None).await.is_ok()
+    };
+    assert!(overlaps(72 * 60 * 60).await && !overlaps(72 * 60 * 60 + 1).await);
+
     // That of another user is not found.
     let other = id(&shop.site, "registered").await;
     let of_other = page.replace(&tab, &format!("/users/{other}/token"));

@@ -105,6 +105,20 @@ async fn a_session_expires_after_one_idle_hour_and_after_twelve_hours() {
     }
 }
 
+#[tokio::test]
+async fn the_use_of_a_session_is_noted_once_a_minute() {
+    let shop = Shop::open().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    for (before, noted) in [(Duration::seconds(40), 0), (Duration::seconds(70), 1)] {
+        set_back(&shop, "used_on", before).await;
+        assert_eq!(ann.get("/users").await.status, 200);
+        let mark = "UPDATE host_sessions SET address = 'noted' WHERE used_on >";
+        shop.database.execute(&format!("{mark} '{}'", ago(Duration::seconds(30)))).await;
+        let count = "SELECT count(*) FROM host_sessions WHERE address = 'noted'";
+        assert_eq!(shop.database.number(count).await, noted, "after {before}");
+    }
+}
+
 /// Changes the database directly while a request is in progress: the request begins before the
 /// change is committed, and continues after it.
 async fn overtaken<T: Send + 'static>(

@@ -185,6 +185,17 @@ async fn users_are_found_in_any_case_and_paged_without_repeats() {
     }
     assert_eq!(beside(&html, "prev"), None);
 
+    ann.get("/").await.says("<strong>50</strong> users");
+    let both = [("group", "2"), ("group", "3")];
+    let (page, profile) = ("/users/new", [("username", "till"), ("email", "till@example.com")]);
+    assert_eq!(ann.fill(page, page, &[&profile[..], &both].concat()).await.status, 303);
+    let till = id(&shop.site, "till").await;
+    let rows = ann.get("/users").await.html;
+    assert!(rows.contains(r#"data-label="Groups">Super Users<"#), "{rows}");
+    ann.get("/users?search=till").await.says(r#"data-label="Groups">Registered, Manager<"#);
+    shop.site.remove_user("till", Force::No).await.unwrap();
+    assert!(till > 50);
+
     let user = id(&shop.site, "kunde07").await;
     let profile = [
         ("username", "kunde07"),
@@ -298,12 +309,21 @@ async fn a_rule_applies_from_the_next_request_and_the_why_page_names_it() {
     let answer = ann.get(why).await;
     answer.says("The rule for Public denies store.view on com_shop.manufacturers");
     answer.says("<code>store.view</code> on <code>com_shop.manufacturers</code>");
+    // All rules for this user that concern the question, also those that do not decide, and no others.
+    assert_eq!(
+        rules_in(&answer.html),
+        [
+            "Public store.view com_shop.manufacturers Denied Yes",
+            "Manager store.view com_shop Allowed No",
+        ]
+    );
     let by_command =
         shop.site.explain("manager", "store.view", "com_shop.manufacturers").await.unwrap();
     assert_eq!(by_command.reason, "deny store.view on com_shop.manufacturers for Public");
     ann.get("/permissions/why?user=superuser&action=store.view&asset=com_shop.config")
         .await
         .says("Super Users has core.admin on root, which allows everything");
+    assert_eq!(rules_in(&ann.html), ["Super Users core.admin root Allowed Yes"]);
     ann.get("/permissions/why?user=public&action=core.manage&asset=root")
         .await
         .says("No rule allows it");
@@ -314,4 +334,34 @@ async fn a_rule_applies_from_the_next_request_and_the_why_page_names_it() {
         let path = format!("/permissions/why?user=public&{missing}");
         assert_eq!(ann.get(&path).await.status, 404, "{missing}");
     }
+}
+
+/// The rules of an answer to the question why: group, action, part, rule, and whether it decides.
+fn rules_in(html: &str) -> Vec<String> {
+    let (_, table) = html.split_once("<caption>All rules that apply</caption>").unwrap();
+    let (_, rows) = table.split_once("<tbody>").unwrap();
+    let (rows, _) = rows.split_once("</tbody>").unwrap();
+    let text = |row: &str| {
+        let parts = row.split('<').filter_map(|part| Some(part.split_once('>')?.1));
+        parts.map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    rows.split("</tr>").map(text).filter(|row| !row.is_empty()).collect()
+}
+
+#[tokio::test]
+async fn a_group_is_renamed_to_a_title_that_no_other_has() {
+    let shop = Shop::open().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let group = shop.site.add_group("Tills", "Public").await.unwrap();
+    let page = format!("/groups/{group}");
+    let seen = ann.fill(&page, &page, &[("title", "MANAGER")]).await;
+    assert_eq!(seen.status, 422);
+    seen.says("MANAGER");
+    assert_eq!(ann.fill(&page, &page, &[("title", "Desks")]).await.status, 303);
+    let titles: Vec<_> =
+        shop.site.groups().await.unwrap().into_iter().map(|group| group.title).collect();
+    assert!(
+        titles.contains(&"Desks".to_owned()) && !titles.contains(&"Tills".to_owned()),
+        "{titles:?}"
+    );
 }

@@ -267,6 +267,32 @@ async fn two_hosts_exceed_a_rate_by_at_most_what_arrives_in_a_second() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_another_host_counted_in_the_minute_before_counts() {
+    let place = furnished().await;
+    let token = create(&place, "app", "--rate 10000").await;
+    let served = place.serve().await;
+    let ask = async || served.get(ECHO, &token).send().await.unwrap();
+    // The rest has to happen in one minute, at whose end fewer count.
+    let late = u64::from(OffsetDateTime::now_utc().second()).saturating_sub(40);
+    tokio::time::sleep(Duration::from_secs(if late > 0 { 21 - late } else { 0 })).await;
+    assert_eq!(ask().await.status(), 200);
+    eventually("the request is counted", async || {
+        let counted = "SELECT count(*) FROM host_api_token_rates WHERE used = 1";
+        (place.database.number(counted).await == 1).then_some(())
+    })
+    .await;
+    let before = "UPDATE host_api_token_rates SET minute = minute - 1, used = 6000";
+    place.database.execute(before).await;
+    eventually("those of the minute before count", async || {
+        let left = member(ask().await.headers(), "ratelimit", "r");
+        let minutes = "SELECT count(*) FROM host_api_token_rates";
+        (left < 9500 && place.database.number(minutes).await == 2).then_some(())
+    })
+    .await;
+    served.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_last_use_names_its_address() {
     let place = furnished().await;
     let token = create(&place, "app", "").await;
