@@ -169,6 +169,8 @@ mod tests {
         ] {
             assert_ne!(post(other), same, "{other}");
         }
+        assert_ne!(post(r#"{"a":[1,23]}"#), post(r#"{"a":[12,3]}"#));
+        assert_ne!(post(r#"{"a":[1,2]}"#), post(r#"{"a":[12]}"#));
         let body = r#"{"a": 1}"#;
         let all = [
             of(Method::Post, "/orders/1", body),

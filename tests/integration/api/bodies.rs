@@ -53,6 +53,13 @@ async fn a_body_has_one_content_type_and_no_encoding() {
     }
     let ask = shop.patch(&path, oak()).header("content-encoding", "identity");
     ask.also("content-encoding", "gzip").send().await.expect(415);
+    // A file may be compressed, once.
+    for (first, second) in [("gzip", "gzip"), ("identity", "identity"), ("gzip", "identity")] {
+        let ask = shop.request("POST", "/imports?type=zones").file("text/csv", "zone_name\n");
+        let ask = ask.header("content-encoding", first).also("content-encoding", second);
+        let answer = ask.send().await.expect(415);
+        assert_eq!(answer.errors(), ["415 unsupported_encoding header Content-Encoding"]);
+    }
     // All faults of the headers are reported together, before the body is read.
     let ask = shop.request("PATCH", &path).text("{").also("content-type", "application/json");
     let answer = ask.header("content-encoding", "gzip").send().await.expect(400);
@@ -92,6 +99,19 @@ async fn a_body_is_one_json_object_without_duplicate_names() {
     }
     let after = shop.get("/manufacturers").send().await.expect(200).total();
     assert_eq!(before, after);
+    let many: String = (0..=1000).map(|number| format!("\"m{number}\":0,")).collect();
+    let many = format!("{{{}}}", many.trim_end_matches(','));
+    for (body, detail) in [
+        ("", "The body is empty; it must be a JSON object."),
+        ("{", "The body is not valid JSON at line 1, column 1."),
+        ("{\n,", "The body is not valid JSON at line 2, column 1."),
+        ("[]", "The body must be a JSON object."),
+        (r#"{"a":1,"a":2}"#, "The body contains the member \"a\" more than once."),
+        (&many, "The body has more than 1000 members."),
+    ] {
+        let answer = shop.request("POST", "/manufacturers").text(body).send().await.expect(400);
+        assert_eq!(answer.json()["errors"][0]["detail"], detail);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

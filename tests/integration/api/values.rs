@@ -169,6 +169,48 @@ fn ids_and_objects_are_kept_exactly() {
 }
 
 #[test]
+fn a_value_has_bounds_and_its_fault_names_them() {
+    let read = |kind, text: &str| {
+        let raw = RawValue::from_string(text.to_owned()).unwrap();
+        read(kind, false, &raw)
+    };
+    let text = |text: &str| Ok(Value::Text(text.to_owned()));
+    let list = |count: usize, length: usize| {
+        let word = |number: usize| format!("{:a>1$}", letters(number), length);
+        serde_json::to_string(&(0..count).map(word).collect::<Vec<_>>()).unwrap()
+    };
+    let any = Kind::Words(&[]);
+    assert!(read(any, &list(64, 32)).is_ok());
+    let names = Err("must be a list of at most 64 names in small letters".to_owned());
+    for refused in [&list(65, 2), &list(1, 33), "[\"A\"]", "[\"\"]", "[\"a-b\"]", "[1]", "\"a\""] {
+        assert_eq!(read(any, refused), names, "{refused}");
+    }
+    assert_eq!(read(any, r#"["b_c","a","b_c"]"#), text("b_c,a"));
+    let some = Kind::Words(&["c", "b", "a"]);
+    assert_eq!(read(some, r#"["a","c","a"]"#), text("c,a"));
+    assert_eq!(read(some, r#"["a","d"]"#), Err("must be a list of some of c, b, a".to_owned()));
+
+    let moment = "must be a date YYYY-MM-DD or a date and time YYYY-MM-DDTHH:MM:SS";
+    assert_eq!(read(Kind::DateTime, "\"x\""), Err(moment.to_owned()));
+    assert_eq!(read(Kind::Ids, "\" \""), text(""));
+    let ids = Err("must be a list of whole numbers greater than 0".to_owned());
+    assert_eq!(read(Kind::Ids, "\"1,,2\""), ids);
+
+    let object = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
+    assert_eq!(read(Kind::Json, &object(65_536)), Ok(Value::Json(object(65_536))));
+    let long = Err("must be at most 65536 bytes long".to_owned());
+    assert_eq!(read(Kind::Json, &object(65_537)), long);
+    let twice = read(Kind::Json, r#"{"a":1,"a":2}"#).unwrap_err();
+    assert!(twice.contains("\"a\"") && !twice.contains("line"), "{twice}");
+}
+
+/// A number in letters.
+fn letters(number: usize) -> String {
+    let digits = number.to_string().into_bytes();
+    digits.iter().map(|digit| char::from(digit - b'0' + b'a')).collect()
+}
+
+#[test]
 fn ambiguous_objects_are_refused() {
     let read =
         |text: &str| read(Kind::Json, false, &RawValue::from_string(text.to_owned()).unwrap());

@@ -276,17 +276,17 @@ async fn what_another_host_counted_in_the_minute_before_counts() {
     let late = u64::from(OffsetDateTime::now_utc().second()).saturating_sub(40);
     tokio::time::sleep(Duration::from_secs(if late > 0 { 21 - late } else { 0 })).await;
     assert_eq!(ask().await.status(), 200);
+    let (database, url) = (&place.database, place.site_url());
+    let minutes = "SELECT 'a minute' FROM host_api_token_rates";
     eventually("the request is counted", async || {
-        let counted = "SELECT count(*) FROM host_api_token_rates WHERE used = 1";
-        (place.database.number(counted).await == 1).then_some(())
+        (database.texts_at(&url, minutes).await.len() == 1).then_some(())
     })
     .await;
     let before = "UPDATE host_api_token_rates SET minute = minute - 1, used = 6000";
-    place.database.execute(before).await;
+    database.execute_at(&url, before).await;
     eventually("those of the minute before count", async || {
         let left = member(ask().await.headers(), "ratelimit", "r");
-        let minutes = "SELECT count(*) FROM host_api_token_rates";
-        (left < 9500 && place.database.number(minutes).await == 2).then_some(())
+        (left < 9500 && database.texts_at(&url, minutes).await.len() == 2).then_some(())
     })
     .await;
     served.stop().await;

@@ -187,6 +187,21 @@ async fn a_page_of_changes_that_nobody_can_follow_is_refused() {
         assert_eq!(document(&answer)["errors"][0]["source"]["parameter"], name, "{path}");
     }
     assert_eq!(page(&store, &format!("{list}&page[offset]=0")).await.ids, ["1"]);
+    // A list that is not that of all records has neither.
+    for name in ["filter[modified_since]", "filter[id]"] {
+        let path = format!("/countries/84/zones?{name}=1");
+        let answer = store.ask(Method::Get, &path, Value::Null).await;
+        assert_eq!(answer.status(), 400, "{path}: {}", text(&answer));
+        assert_eq!(document(&answer)["errors"][0]["source"]["parameter"], name, "{path}");
+    }
+    // The link to a page itself has a size if the request has one.
+    let own = async |path: String| {
+        let answer = store.ask(Method::Get, &path, Value::Null).await;
+        document(&answer)["links"]["self"].as_str().unwrap().to_owned()
+    };
+    assert!(own(list.clone()).await.contains("page%5Blimit%5D=1"));
+    let (all_of_them, _) = list.split_once('&').unwrap();
+    assert!(!own(all_of_them.to_owned()).await.contains("page"));
     // The feed has begun anew meanwhile: everything counts as changed again.
     store.app.shop.store.renew_feed().await.unwrap();
     assert_eq!(all(&store, &next).await, "1 2 3");
