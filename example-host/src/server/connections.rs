@@ -239,8 +239,9 @@ impl Connection {
     }
 }
 
-/// Adds the peer and the permit of the connection to each request, notes whether its body is read, marks the connection as busy while
-/// a request is answered, and announces to the client with the answer if the server is about to stop.
+/// Adds the peer and the permit of the connection to each request, notes whether its body is read, marks the
+/// connection as busy while a request is answered, and announces to the client with the answer if the server is
+/// about to stop.
 struct Watched<S> {
     peer: Peer,
     unread: Unread,
