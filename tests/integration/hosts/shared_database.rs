@@ -294,7 +294,7 @@ async fn rules_hold_when_the_load_is_spread_over_two_hosts() {
         let mut tasks = JoinSet::new();
         for (number, body) in bodies.into_iter().enumerate() {
             let (client, path) = (clients[number % 2].clone(), path.to_owned());
-            tasks.spawn(async move { client.ask("POST", &path, Some(body)).await.unwrap().0 });
+            tasks.spawn(async move { client.in_turn("POST", &path, &body).await.0 });
         }
         tasks.join_all().await
     };

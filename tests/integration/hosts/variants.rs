@@ -229,7 +229,7 @@ async fn of_many_clients_one_gets_the_last_piece_of_a_size() {
     let mut tasks = JoinSet::new();
     for number in 0..MANY {
         let (client, order) = (Client::of(&hosts[number % hosts.len()], &token), order.clone());
-        tasks.spawn(async move { client.ask("POST", "/orders", Some(order)).await.unwrap() });
+        tasks.spawn(async move { client.in_turn("POST", "/orders", &order).await });
     }
     let (sold, refused): (Vec<_>, Vec<_>) =
         tasks.join_all().await.into_iter().partition(|(status, _)| *status == 201);

@@ -202,7 +202,7 @@ async fn twins(hosts: &[Served], token: &str, path: &str, body: &Value, key: &st
     for number in 0..TWINS {
         let ask = hosts[number % hosts.len()].ask("POST", &format!("{ROOT}{path}"), token);
         let ask = ask.header("idempotency-key", key).json(body);
-        tasks.spawn(Answer::to(ask));
+        tasks.spawn(Answer::in_turn(ask));
     }
     let answers = tasks.join_all().await;
     let firsts = answers.iter().filter(|answer| !is_replay(answer)).count();

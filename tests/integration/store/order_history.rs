@@ -81,7 +81,7 @@ async fn every_status_change_of_an_order_leaves_an_entry() {
 async fn concurrent_status_changes_are_serialised() {
     let shop = Shop::stocked().await;
     let moves = (0..24_i64).map(|number| {
-        shop.post("/orders/1/history", json!({"order_state_id": 1 + number % 8})).send()
+        shop.post("/orders/1/history", json!({"order_state_id": 1 + number % 8})).in_turn()
     });
     assert_eq!(statuses(moves).await, [(201, 24)]);
     let history = shop.get("/orders/1/history?page[limit]=100").send().await.expect(200);

@@ -145,7 +145,8 @@ async fn one_of_32_parallel_posts_of_the_same_code_succeeds() {
     let shop = Shop::open().await;
     let twins = (0..32).map(|number| {
         let name = format!("Twin {number}");
-        shop.post("/zones", json!({"zone_name": name, "zone_code": "TWIN", "country_id": 1})).send()
+        shop.post("/zones", json!({"zone_name": name, "zone_code": "TWIN", "country_id": 1}))
+            .in_turn()
     });
     assert_eq!(statuses(twins).await, [(201, 1), (422, 31)]);
     let found = shop.get("/countries/1/zones?filter[search]=twin").send().await.expect(200);
@@ -194,7 +195,7 @@ async fn one_of_32_parallel_posts_of_the_same_sku_coupon_or_voucher_code_succeed
     let coupon = json!({"coupon_name": "Twin", "coupon_code": "TWIN", "value": 1});
     let voucher = json!({"voucher_code": "TWIN", "voucher_value": 1});
     for (path, body) in [("/products", product), ("/coupons", coupon), ("/vouchers", voucher)] {
-        let twins = (0..32).map(|_| shop.post(path, body.clone()).send());
+        let twins = (0..32).map(|_| shop.post(path, body.clone()).in_turn());
         assert_eq!(statuses(twins).await, [(201, 1), (422, 31)], "{path}");
         assert_eq!(shop.get(path).send().await.expect(200).total(), 1);
     }

@@ -417,7 +417,7 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
                         ("/inventory/adjust".to_owned(), json!({"adjustments": [back]}))
                     }
                 };
-                match client.ask("POST", &path, Some(body)).await.unwrap() {
+                match client.in_turn("POST", &path, &body).await {
                     (200, _) => sold += 1,
                     (422, document) => {
                         assert_eq!(document["errors"][0]["code"], "insufficient_stock");
@@ -458,11 +458,11 @@ async fn bodies_that_name_the_same_products_in_another_order_do_not_block_each_o
             _ => (0..8).rev().map(step).collect(),
         };
         let body = json!({"adjustments": steps});
-        tasks.spawn(
-            async move { client.expect(200, "POST", "/inventory/adjust", Some(body)).await },
-        );
+        tasks.spawn(async move { client.in_turn("POST", "/inventory/adjust", &body).await });
     }
-    tasks.join_all().await;
+    for (status, document) in tasks.join_all().await {
+        assert_eq!(status, 200, "{document}");
+    }
     for product in 1..=8 {
         let record = client.expect(200, "GET", &format!("/inventory/{product}"), None).await;
         assert_eq!(record["data"]["attributes"]["quantity"], 8);
@@ -483,7 +483,7 @@ async fn of_parallel_orders_for_the_last_pieces_only_those_pass_that_get_theirs(
     let mut tasks = JoinSet::new();
     for number in 0..12 {
         let (client, order) = (Client::of(&hosts[number % hosts.len()], &token), order.clone());
-        tasks.spawn(async move { client.ask("POST", "/orders", Some(order)).await.unwrap() });
+        tasks.spawn(async move { client.in_turn("POST", "/orders", &order).await });
     }
     let answers = tasks.join_all().await;
     let (passed, refused): (Vec<_>, Vec<_>) =

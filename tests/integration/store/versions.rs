@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::shelves::{document, text};
 use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
-use crate::support::harness::{ROOT, Shop};
+use crate::support::harness::{Answer, ROOT, Shop};
 use crate::support::ledger::Client;
 use crate::support::mirror::Mirror;
 use crate::support::process::{Place, stop};
@@ -493,7 +493,7 @@ async fn one_of_100_parallel_changes_with_the_same_tag_succeeds() {
             let value = if method == "POST" { 1 + number % 4 } else { 100 * version + number };
             let ask = host.ask(method, &format!("{ROOT}{path}"), &token);
             let ask = ask.header("if-match", tag.clone()).json(&json!({field: value}));
-            tasks.spawn(async move { (ask.send().await.unwrap().status().as_u16(), value) });
+            tasks.spawn(async move { (Answer::in_turn(ask).await.status, value) });
         }
         let answers = tasks.join_all().await;
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(to, _)| *to < 300);

@@ -82,8 +82,8 @@ async fn the_balance_of_a_voucher_never_exceeds_the_largest_amount() {
     let writes = (0..24).map(|number| {
         let credit = json!({"adjustment_type": "credit", "amount": "600", "reason": "Test"});
         match number % 2 {
-            0 => shop.post("/vouchers/1/adjust", credit).send(),
-            _ => shop.patch("/vouchers/1", json!({"voucher_value": "999999998600"})).send(),
+            0 => shop.post("/vouchers/1/adjust", credit).in_turn(),
+            _ => shop.patch("/vouchers/1", json!({"voucher_value": "999999998600"})).in_turn(),
         }
     });
     let seen = statuses(writes).await;
@@ -144,7 +144,7 @@ async fn exactly_99_of_150_parallel_debits_of_1_01_from_100_succeed() {
     let voucher = shop.create("/vouchers", json!({"voucher_value": "100.00"})).await;
     let path = format!("/vouchers/{voucher}/adjust");
     let debit = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
-    let debits = (0..150).map(|_| shop.post(&path, debit.clone()).send());
+    let debits = (0..150).map(|_| shop.post(&path, debit.clone()).in_turn());
     assert_eq!(statuses(debits).await, [(200, 99), (422, 51)]);
     let last = json!({"adjustment_type": "debit", "amount": "0.01", "reason": "The rest"});
     let last = shop.post(&path, last).send().await.expect(200);
@@ -164,7 +164,7 @@ async fn a_voucher_is_not_overspent_through_two_hosts_on_one_database() {
     let voucher = Answer::to(ask(0, "/vouchers", voucher)).await.expect(201).id();
     let debits = (0..150).map(|number| {
         let body = json!({"adjustment_type": "debit", "amount": "1.01", "reason": "Test"});
-        Answer::to(ask(number % 2, &format!("/vouchers/{voucher}/adjust"), body))
+        Answer::in_turn(ask(number % 2, &format!("/vouchers/{voucher}/adjust"), body))
     });
     assert_eq!(statuses(debits).await, [(200, 99), (422, 51)]);
     for host in &hosts {

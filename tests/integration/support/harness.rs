@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use example_host::{
     Force, MailSettings, NewToken, NewUser, Running, ServerSettings, Setting, Site,
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::support::databases::{Database, Engine};
 use crate::support::smtp::Sink;
 use crate::support::template::Template;
+use crate::support::waiting::patiently;
 
 /// The path of the store.
 pub const ROOT: &str = "/api/index.php/v1/shop";
@@ -442,12 +444,20 @@ impl Ask<'_> {
     }
 
     pub async fn send(self) -> Answer {
-        let mut request = self.shop.client.request(self.method, &self.url);
-        request = request.headers(self.headers);
-        if let Some(body) = self.body {
-            request = request.body(body);
+        Answer::to(self.request()).await
+    }
+
+    /// Sends one of many requests about the same record.
+    pub async fn in_turn(self) -> Answer {
+        Answer::in_turn(self.request()).await
+    }
+
+    fn request(self) -> reqwest::RequestBuilder {
+        let request = self.shop.client.request(self.method, &self.url).headers(self.headers);
+        match self.body {
+            Some(body) => request.body(body),
+            None => request,
         }
-        Answer::to(request).await
     }
 }
 
@@ -483,6 +493,21 @@ impl Answer {
             headers: response.headers().clone(),
             body: response.bytes().await.unwrap().to_vec(),
         }
+    }
+
+    /// The answer to one of many requests about the same record. It is repeated after a 503, with which nothing is
+    /// written: that is the answer to those who have waited behind the others for 5 seconds.
+    pub async fn in_turn(request: reqwest::RequestBuilder) -> Answer {
+        patiently("an answer other than 503", async {
+            loop {
+                let answer = Answer::to(request.try_clone().unwrap()).await;
+                if answer.status != 503 {
+                    return answer;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await
     }
 
     /// Fails the test unless the status is this one.

@@ -7,7 +7,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
 use time::{Date, Duration, Month};
 
-use crate::support::harness::{MEDIA_TYPE, ROOT};
+use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
 use crate::support::process::Served;
 
 /// The statuses whose orders reports count.
@@ -63,6 +63,12 @@ impl Client {
         let status = answer.status().as_u16();
         let text = answer.bytes().await.ok()?;
         Some((status, serde_json::from_slice(&text).unwrap_or(Value::Null)))
+    }
+
+    /// The same for one of many requests about the same record; see [`Answer::in_turn`].
+    pub async fn in_turn(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let answer = Answer::in_turn(self.request(method, path).json(body)).await;
+        (answer.status, answer.json())
     }
 
     /// The same for a POST with an `Idempotency-Key`, and whether the answer is a repetition.
