@@ -2,6 +2,8 @@
 //!
 //! The run on SQLite includes all tests. Modules marked with `cfg(engine = "sqlite")` are excluded
 //! from the runs on servers, because the engine cannot affect their outcome; each has its reason.
+//! Other modules have tests that a run on a server ignores, because others send it the same statements,
+//! as its log shows with `log_statement = all`, and the test is about what is made of the answers.
 #![allow(
     missing_docs,
     unreachable_pub,

@@ -46,6 +46,7 @@ pub async fn audited(visitor: &mut Visitor, query: &str, count: usize) -> Vec<St
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn the_end_of_an_import_is_recorded_with_its_counts_and_the_hash_of_its_file() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -62,6 +63,7 @@ async fn the_end_of_an_import_is_recorded_with_its_counts_and_the_hash_of_its_fi
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_answer_that_was_repeated_is_recorded_as_such() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -154,6 +156,7 @@ async fn every_change_is_in_the_audit_trail_without_its_body() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn sign_ins_sign_outs_and_refusals_are_in_the_audit_trail_without_a_password() {
     let shop = Shop::open().await;
     shop.site.block_user("registered", Force::No).await.unwrap();
@@ -216,6 +219,7 @@ async fn sign_ins_sign_outs_and_refusals_are_in_the_audit_trail_without_a_passwo
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn repeated_refusals_are_one_entry_with_their_number() {
     let place = Place::of_the_fixture();
     place.add_administrator("ann", PASSWORD).await;
@@ -320,6 +324,7 @@ async fn answered_changes_are_in_the_audit_trail_after_a_shutdown() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn commands_are_in_the_audit_trail() {
     let place = Place::of_the_store();
     place.add_administrator("ann", PASSWORD).await;
@@ -385,6 +390,7 @@ async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() 
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn the_page_exports_what_its_filter_shows_and_only_to_administrators() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;

@@ -134,6 +134,7 @@ async fn a_link_is_worth_nothing_late_after_another_one_and_for_a_blocked_user()
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_second_factor_is_needed_beside_the_link() {
     let sink = Sink::start().await;
     let shop = shop_with(&sink).await;
@@ -197,6 +198,7 @@ async fn there_are_three_links_an_hour_for_a_user_and_twenty_for_a_block_of_addr
 /// The answers for users and for nobody are alike in status, content and time, although there is a mail for one of
 /// them: what is done for a name is done after the answer.
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_answer_does_not_reveal_which_users_exist() {
     let sink = Sink::start().await;
     let shop = shop_with(&sink).await;
@@ -231,6 +233,7 @@ async fn an_answer_does_not_reveal_which_users_exist() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn without_a_mail_server_an_address_of_the_site_or_by_a_setting_there_are_no_links() {
     let sink = Sink::start().await;
     let with = |site_url: Option<&str>, has_server: bool, password_reset: bool| {
@@ -254,6 +257,7 @@ async fn without_a_mail_server_an_address_of_the_site_or_by_a_setting_there_are_
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn users_are_invited_by_a_command_and_on_the_page() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();

@@ -16,6 +16,7 @@ mod browser_records;
 #[cfg(engine = "sqlite")] // The same.
 mod browser_tour;
 mod details;
+#[cfg(engine = "sqlite")] // Other tests send the same statements.
 mod extensions;
 mod forgotten;
 mod pages;
@@ -34,5 +35,6 @@ mod second_factor;
 mod sessions;
 mod tokens;
 mod trust;
+#[cfg(engine = "sqlite")] // They are imports; see `imports` of the store.
 mod uploads;
 mod users;

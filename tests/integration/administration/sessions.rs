@@ -15,6 +15,7 @@ use crate::support::visitor::{PASSWORD, Visitor, add, id};
 use crate::support::waiting::eventually;
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_refused_sign_in_does_not_reveal_which_users_exist() {
     let shop = Shop::open().await;
     shop.site.block_user("registered", Force::No).await.unwrap();
@@ -208,6 +209,7 @@ async fn a_device_on_which_its_user_has_signed_in_has_a_count_of_its_own() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn the_cookie_of_a_device_is_strict_and_worthless_without_its_user_and_password() {
     let shop = shop_behind_a_proxy().await;
     let cookie = async |visitor: Visitor| {
@@ -257,6 +259,7 @@ async fn the_cookie_of_a_device_is_strict_and_worthless_without_its_user_and_pas
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_session_cookie_is_strict_and_replaced_at_every_sign_in() {
     let shop = shop_behind_a_proxy().await;
     let cookie = async |visitor: Visitor| {
@@ -340,6 +343,7 @@ async fn the_key_of_a_second_factor_is_good_for_its_user_only() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_form_from_elsewhere_changes_nothing() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;

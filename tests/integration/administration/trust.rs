@@ -186,6 +186,7 @@ async fn a_session_that_ends_during_a_request_changes_nothing() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn changes_of_access_need_a_recently_entered_password() {
     let shop = Shop::open().await;
     let (own, manager) = (id(&shop.site, "superuser").await, id(&shop.site, "manager").await);
@@ -249,6 +250,7 @@ async fn changes_of_access_need_a_recently_entered_password() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_confirmed_form_continues_with_everything_entered() {
     let shop = Shop::open().await;
     let own = id(&shop.site, "superuser").await;
@@ -516,6 +518,7 @@ fn open_to_others(folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 #[cfg(unix)]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn other_users_of_the_machine_cannot_read_the_files_of_a_host() {
     /// A shell in which files are open to everybody unless the program restricts them.
     const OPEN: &str = "umask 0; exec";

@@ -189,8 +189,7 @@ async fn finds_what_is_at_the_end(place: &Place, before: i64, last: i64) {
 
 #[tokio::test]
 async fn hosts_that_write_at_once_append_to_one_chain_which_is_verified_meanwhile() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Manager").await;
+    let (place, token) = Place::with_ann("Manager").await;
     let (left, right) = tokio::join!(place.serve(), place.serve());
     for host in [&left, &right] {
         host.until(200, MANUFACTURERS, &token).await;
@@ -230,8 +229,7 @@ async fn hosts_that_write_at_once_append_to_one_chain_which_is_verified_meanwhil
 
 #[tokio::test]
 async fn a_bounded_trail_stays_verifiable() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Manager").await;
+    let (place, token) = Place::with_ann("Manager").await;
     let served = place.serve_with(&[("HOST_AUDIT_ENTRIES", "4")]).await;
     served.until(200, MANUFACTURERS, &token).await;
     for number in 0..6 {

@@ -281,8 +281,7 @@ async fn a_backup_that_cannot_be_restored_leaves_nothing_behind() {
 #[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has no file")]
 async fn a_restore_never_meets_the_log_of_another_file() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let backup = back_up(&place, "backups").await;
     let target = Database::new().await;
     let folder = target.folder.path();

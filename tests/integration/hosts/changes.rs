@@ -64,8 +64,7 @@ async fn hang_up(served: &Served, request: &str, after: Duration) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_of_a_disconnected_client_has_exactly_one_entry() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let served = place.serve().await;
     let path = format!("{ROOT}/manufacturers");
     // At any moment within twice the time that a change takes on this machine.

@@ -53,8 +53,7 @@ struct Known {
 async fn a_host_that_is_killed_loses_nothing_and_sends_every_mail() {
     let kills = kills(KILLS);
     let sink = Sink::start().await;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let mut rng = randomness();
 
     let mut served = serve(&place, &sink).await;

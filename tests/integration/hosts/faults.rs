@@ -31,8 +31,7 @@ const WORKERS: usize = 8;
 
 /// A store whose database is behind a proxy, and the token of a user who may write.
 async fn behind_a_proxy() -> (Place, Proxy, Served, String) {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let proxy = Proxy::to(place.database.server_address()).await;
     let url = place.database.url_through(proxy.address);
     let served = place.call("serve --listen 127.0.0.1:0").env("DATABASE_URL", url).start().await;
@@ -459,8 +458,7 @@ const ORDINARY: &str = "[ $(id -u) -ne 0 ] || set -- setpriv --bounding-set=-dac
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
 async fn a_full_disk_is_a_503_for_writes_and_damages_nothing() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let limit = std::fs::metadata(place.data("shop.db")).unwrap().len() + 400_000;
     let served = place.call("serve --listen 127.0.0.1:0").through(&limited_to(limit)).start().await;
 
@@ -507,8 +505,7 @@ async fn a_full_disk_is_a_503_for_writes_and_damages_nothing() {
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has its own disk")]
 async fn changes_are_readable_on_a_full_disk_and_complete_once_there_is_room() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let served =
         place.call("serve --listen 127.0.0.1:0").through(&limited_to(1 << 30)).start().await;
     let client = Client::of(&served, &token);

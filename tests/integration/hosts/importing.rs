@@ -30,16 +30,14 @@ enum Way {
 async fn an_import_that_goes_on_after_every_kill_ends_as_one_that_was_never_killed() {
     let kills = kills(KILLS);
     let file = file();
-    let whole = Place::of_the_store();
-    let token = whole.user("ann", "Administrator").await;
+    let (whole, token) = Place::with_ann("Administrator").await;
     let served = whole.serve().await;
     let sent = import(&served, &token, &file, "type=products", &[]).send().await.unwrap();
     assert!(sent.text().await.unwrap().contains("\"failed\":30"));
     let expected = content(&served, &token).await;
     served.stop().await;
     for way in [Way::ImportOf, Way::Key] {
-        let place = Place::of_the_store();
-        let token = place.user("ann", "Administrator").await;
+        let (place, token) = Place::with_ann("Administrator").await;
         for _ in 0..kills {
             let served = place.serve().await;
             let asking = send(&served, &token, &file, way).await;
@@ -68,8 +66,7 @@ async fn an_import_that_goes_on_after_every_kill_ends_as_one_that_was_never_kill
 /// A client whose line has broken sends the file again while the host still waits for the rest of the first request.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_import_is_taken_over_while_it_is_going_on() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let served = place.serve().await;
     let file = file();
     let half = file.find("K-2950,").unwrap();
@@ -106,8 +103,7 @@ async fn the_same_import_is_taken_over_while_it_is_going_on() {
 /// Whoever may not import a type, or sends something else, does not end an import of it that is going on.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_goes_on_with_an_import_ends_it() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let reader = place.user("bob", "Registered").await;
     let served = place.serve().await;
     let file = "coupon_code,coupon_name,value\nA,A,5\nB,B,much\nC,C,7\n";
@@ -154,8 +150,7 @@ async fn only_what_goes_on_with_an_import_ends_it() {
 /// A key belongs to one import, also where two hosts get it at the same moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hosts_that_get_an_import_at_once_do_it_once() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     for round in 0..10 {
         let file = format!("manufacturer_name\nFirst {round}\nSecond {round}\n");
@@ -191,8 +186,7 @@ async fn two_hosts_that_get_an_import_at_once_do_it_once() {
 #[tokio::test]
 async fn a_client_may_send_a_line_now_and_then_and_a_pause_leaves_what_was_committed() {
     const LINES: usize = 12;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let limits = [("HOST_REQUEST_TIMEOUT", "3"), ("HOST_STALL_TIMEOUT", "5")];
     let served = place.serve_with(&limits).await;
     let mut connection = served.connect().await;

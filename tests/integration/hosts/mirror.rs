@@ -24,7 +24,7 @@ use crate::support::waiting::{PATIENCE, eventually};
 use crate::support::writers::{Known, Writers};
 
 /// For how many seconds everything is written, unless `TEST_SEASON` has another number.
-const SEASON: u64 = 12;
+const SEASON: u64 = 6;
 /// The number of clients that write.
 const WRITERS: usize = 12;
 /// For how long transactions are open beside those of the hosts, in milliseconds.
@@ -40,8 +40,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_kept_through_the_feed_equals_the_store_after_kills() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     for served in season(async |_| place.serve().await, 1, &token, place.store()).await {
         served.stop().await;
     }
@@ -50,8 +49,7 @@ async fn a_copy_kept_through_the_feed_equals_the_store_after_kills() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(engine = "sqlite", ignore = "hosts share a database on a server")]
 async fn two_hosts_give_one_feed() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     for served in season(async |_| place.serve().await, 2, &token, place.store()).await {
         served.stop().await;
     }
@@ -59,8 +57,7 @@ async fn two_hosts_give_one_feed() {
 
 #[tokio::test]
 async fn a_cursor_survives_a_restart_and_a_copy_to_another_engine() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let own = place.site_url();
     let served = serve_at(&place, &own).await;
     let mut mirror = first_copy(&served, &token).await;
@@ -95,8 +92,7 @@ async fn a_cursor_survives_a_restart_and_a_copy_to_another_engine() {
 
 #[tokio::test]
 async fn a_cursor_of_a_restored_backup_is_refused() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let served = serve_at(&place, &place.site_url()).await;
     let mut mirror = first_copy(&served, &token).await;
     served.stop().await;
@@ -130,8 +126,7 @@ async fn a_cursor_of_a_restored_backup_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 async fn a_thousand_waiting_clients_use_no_database_connection_and_little_memory() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     // One token has a tenth of the places.
     let environment = [("HOST_METRICS", "127.0.0.1:0"), ("HOST_WAITERS", "10000")];
     let served = place.serve_with(&environment).await;

@@ -10,6 +10,7 @@ mod crowding;
 #[cfg(engine = "sqlite")] // TLS is below the level of requests.
 mod encrypted;
 mod faults;
+mod following;
 #[cfg(engine = "sqlite")] // What is measured is not the engine.
 mod guessing;
 mod handover;

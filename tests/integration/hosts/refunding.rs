@@ -49,8 +49,7 @@ async fn refunded(client: &Client, order: i64) -> (Decimal, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_64_clients_of_two_hosts_as_many_refund_a_piece_as_there_are() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     refund_at_once(&hosts, &token).await;
     stop(hosts).await;
@@ -161,8 +160,7 @@ impl Cashier {
 #[tokio::test(flavor = "multi_thread")]
 async fn refunds_happen_once_and_everything_agrees_after_every_kill() {
     let kills = kills(KILLS);
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let mut rng = randomness();
     let clients = |hosts: &[Served]| -> Vec<Client> {
         hosts.iter().map(|host| Client::of(host, &token)).collect()

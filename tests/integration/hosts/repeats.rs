@@ -125,8 +125,7 @@ impl Clients {
 async fn a_write_repeated_after_a_kill_happens_once() {
     let kills = kills(KILLS);
     let sink = Sink::start().await;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let mut rng = randomness();
     let mut served = serve(&place, &sink).await;
     let client = Client::of(&served, &token);

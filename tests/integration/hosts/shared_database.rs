@@ -285,8 +285,7 @@ async fn ten_hosts_that_start_together_create_one_store() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_hold_when_the_load_is_spread_over_two_hosts() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = [place.serve().await, place.serve().await];
     let clients = hosts.each_ref().map(|host| Client::of(host, &token));
     // All requests are sent at the same time, alternately to the two hosts.

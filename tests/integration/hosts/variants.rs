@@ -167,8 +167,7 @@ async fn agree(client: &Client, product: i64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn variants_products_and_ledgers_agree_after_every_kill() {
     let kills = kills(KILLS);
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let mut rng = randomness();
     let mut hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
@@ -213,8 +212,7 @@ async fn variants_products_and_ledgers_agree_after_every_kill() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_clients_one_gets_the_last_piece_of_a_size() {
     const MANY: usize = 32;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     let variants = json!([

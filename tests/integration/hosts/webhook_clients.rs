@@ -30,8 +30,7 @@ async fn what_is_sent_is_accepted_by_the_libraries_of_python() {
 
 /// Sends messages to a receiver.
 async fn judge(judge: Judge, pair: &Pair) {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let served = place.serve_trusting(pair, &[HERE]).await;
     let client = Client::of(&served, &token);
     let body = json!({"types": ["manufacturers"], "payload": "full"});

@@ -124,8 +124,7 @@ async fn each_way_to_fail_has_its_state_and_its_next_attempt_and_delays_no_other
     let pair = Pair::new();
     let receiver = Receiver::start("127.0.0.1", Some(pair.acceptor()), by_path).await;
     let stranger = Receiver::start("127.0.0.1", Some(Pair::new().acceptor()), by_path).await;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let served = place.serve_trusting(&pair, &[HERE]).await;
     let client = Client::of(&served, &token);
     let at = |receiver: &Receiver, path: &str| {

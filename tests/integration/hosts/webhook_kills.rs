@@ -57,8 +57,7 @@ async fn prove(hosts: usize, mut judge: Judge, pair: &Pair) {
     let kills = kills(KILLS);
     let begun = Instant::now();
     let mut rng = randomness();
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let mut served = Vec::new();
     for _ in 0..hosts {
         served.push(place.serve_trusting(pair, &[HERE]).await);

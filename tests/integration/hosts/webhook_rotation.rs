@@ -37,8 +37,7 @@ async fn receiver() -> (Receiver, Arc<Mutex<Vec<String>>>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_is_rotated_under_load_and_no_message_fails() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let hosts = place.serve_twice_with(&[HERE]).await;
     let clients: Vec<Client> = hosts.iter().map(|host| Client::of(host, &token)).collect();
     let client = &clients[0];
@@ -80,8 +79,7 @@ async fn a_secret_is_rotated_under_load_and_no_message_fails() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_that_is_disabled_under_load_sends_nothing_more() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let served = place.serve_with(&[HERE]).await;
     let client = Client::of(&served, &token);
     let (receiver, secrets) = receiver().await;

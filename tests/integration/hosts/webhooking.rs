@@ -105,8 +105,7 @@ async fn versions(served: &Served, token: &str) -> BTreeMap<String, Option<i64>>
 async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_a_receiver_is_away()
 {
     let kills = kills(KILLS);
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let mut served = place.serve_with(&[HERE]).await;
     let inbox = Inbox::open(&served, &token, &["manufacturers"]).await;
     until_active(&served, 1, &token).await;
@@ -157,8 +156,7 @@ async fn the_last_version_of_every_record_arrives_although_hosts_are_killed_and_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_writes_on_either_host_is_heard_soon() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let hosts = place.serve_twice_with(&[HERE]).await;
     let inbox = Inbox::open(&hosts[0], &token, &["manufacturers"]).await;
     until_active(&hosts[0], 1, &token).await;
@@ -178,8 +176,7 @@ async fn whoever_writes_on_either_host_is_heard_soon() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_blocked_user_ends_their_webhooks_and_a_test_needs_no_body() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let other = place.user("bob", "Super Users").await;
     let served = place.serve_with(&[HERE]).await;
     let inbox = Inbox::open(&served, &token, &["manufacturers"]).await;

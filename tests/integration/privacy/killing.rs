@@ -37,8 +37,7 @@ async fn found(client: &Client, person: usize) -> [usize; 3] {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erasure_that_is_killed_is_whole_or_not_begun() {
     let kills = kills(KILLS);
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let mut rng = randomness();
     let mut served = place.serve().await;
     let client = Client::of(&served, &token);

@@ -10,8 +10,7 @@ const EMAIL: &str = "quinx@example.com";
 
 #[tokio::test]
 async fn a_person_is_erased_on_the_whole_site_and_not_brought_back_by_a_backup() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let served = place.serve().await;
     let client = Client::of(&served, &token);
     let order = json!({

@@ -217,8 +217,7 @@ async fn twins(hosts: &[Served], token: &str, path: &str, body: &Value, key: &st
 #[tokio::test(flavor = "multi_thread")]
 async fn of_32_twins_on_all_hosts_one_writes_and_all_get_its_answer() {
     let sink = Sink::start().await;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[("HOST_SMTP_URL", &sink.url())]).await;
     let client = Client::of(&hosts[0], &token);
     let product = json!({"product_name": "Lamp", "price": "5", "sku": "L-1", "quantity": 100});

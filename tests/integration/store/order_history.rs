@@ -180,8 +180,7 @@ async fn a_template_cannot_make_a_long_text_of_a_short_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permanently_refused_mail_is_given_up_and_delays_no_other() {
     let sink = Sink::start().await;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Manager").await;
+    let (place, token) = Place::with_ann("Manager").await;
     let served = place.serve_with(&[("HOST_SMTP_URL", &sink.url())]).await;
     let ask = async |path: &str, body: Value| {
         let request = served.ask("POST", &format!("{ROOT}{path}"), &token);

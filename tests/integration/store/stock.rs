@@ -253,8 +253,7 @@ async fn the_ledger_of_a_voucher_shows_its_adjustments_newest_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_database_itself_refuses_to_change_a_ledger() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let host = place.serve().await;
     let client = Client::of(&host, &token);
     client.create("/products", json!({"product_name": "Lamp", "quantity": 5})).await;
@@ -390,8 +389,7 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
     const PRODUCTS: i64 = 100;
     const PIECES: usize = 10;
     const CLIENTS: usize = 64;
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     for number in 0..PRODUCTS {
@@ -440,8 +438,7 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_name_the_same_products_in_another_order_do_not_block_each_other() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     for number in 0..8 {
@@ -473,8 +470,7 @@ async fn bodies_that_name_the_same_products_in_another_order_do_not_block_each_o
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_parallel_orders_for_the_last_pieces_only_those_pass_that_get_theirs() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     let client = Client::of(&hosts[0], &token);
     let product = client.create("/products", json!({"product_name": "Lamp", "quantity": 5})).await;

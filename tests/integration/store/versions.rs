@@ -469,8 +469,7 @@ async fn values_joined_from_another_record_change_only_the_digest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_100_parallel_changes_with_the_same_tag_succeeds() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Administrator").await;
+    let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
     let product = json!({"product_name": "Lamp", "quantity": 5});
     let key = Client::of(&hosts[0], &token).create("/products", product).await;

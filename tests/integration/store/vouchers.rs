@@ -153,8 +153,7 @@ async fn exactly_99_of_150_parallel_debits_of_1_01_from_100_succeed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_voucher_is_not_overspent_through_two_hosts_on_one_database() {
-    let place = Place::of_the_store();
-    let token = place.user("ann", "Manager").await;
+    let (place, token) = Place::with_ann("Manager").await;
     let hosts = [place.serve().await, place.serve().await];
     let ask = |host: usize, path: &str, body: Value| {
         let request = hosts[host].ask("POST", &format!("{ROOT}{path}"), &token);

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -121,14 +122,10 @@ impl Database {
     /// A copy of this database, which nothing has open.
     pub async fn copy(&self) -> Database {
         let copy = Database::unmade(self.engine);
+        copy_files(self.folder.path(), copy.folder.path());
         match self.engine {
-            Engine::Sqlite => {
-                for file in std::fs::read_dir(self.folder.path()).unwrap() {
-                    let file = file.unwrap();
-                    let to = copy.folder.path().join(file.file_name());
-                    std::fs::copy(file.path(), to).unwrap();
-                }
-            }
+            // It is among the files.
+            Engine::Sqlite => {}
             Engine::Postgres => {
                 let statement = format!("CREATE DATABASE {} TEMPLATE {}", copy.name, self.name);
                 let mut server = PgConnection::connect(&self.server).await.unwrap();
@@ -358,6 +355,21 @@ impl Drop for Database {
     fn drop(&mut self) {
         if apart(self.on_server("DROP DATABASE")).is_none() && !std::thread::panicking() {
             panic!("the database {} stays", self.name);
+        }
+    }
+}
+
+/// Copies what is in a folder.
+fn copy_files(from: &Path, to: &Path) {
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        let to = to.join(file.file_name());
+        if file.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            std::fs::set_permissions(&to, file.metadata().unwrap().permissions()).unwrap();
+            copy_files(&file.path(), &to);
+        } else {
+            std::fs::copy(file.path(), to).unwrap();
         }
     }
 }

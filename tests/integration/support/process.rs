@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use crate::support::certificate::Pair;
 use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, MEDIA_TYPE, example, fixture, library};
+use crate::support::template::Template;
 use crate::support::waiting::{PATIENCE, eventually, patiently};
 
 /// How long a host may take to follow changes of another process. The documents promise a second; a
@@ -48,7 +49,20 @@ impl Place {
         Place::with([library()])
     }
 
-    /// The same, with the database on another server.
+    /// A site with the store, and the token of its user ann, who is in this group. It is made once, and copied.
+    pub async fn with_ann(group: &str) -> (Place, String) {
+        static MADE: [Template<String>; 3] = [const { Template::new() }; 3];
+        let nth = ["Administrator", "Manager", "Super Users"].iter().position(|of| *of == group);
+        let make = async || {
+            let place = Place::of_the_store();
+            let token = place.user("ann", group).await;
+            (place.database, token)
+        };
+        let (database, token) = MADE[nth.unwrap()].copy(Engine::of_this_run(), make).await;
+        (Place { database, plugins: vec![library()] }, token)
+    }
+
+    /// An empty folder, and the store's library, with the database on another server.
     pub fn of_the_store_on(server: &str) -> Place {
         Place { database: Database::at_once_on(server), plugins: vec![library()] }
     }
