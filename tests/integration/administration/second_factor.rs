@@ -456,7 +456,6 @@ async fn a_group_may_require_a_second_factor_of_its_users_and_of_those_below() {
 }
 
 #[tokio::test]
-#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_site_without_second_factors_neither_shows_nor_asks_for_one() {
     let shop = shop_where(SecondFactors::Off).await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;

@@ -408,6 +408,9 @@ async fn computed_records_show_the_named_attributes_and_include_nothing() {
         }
     }
     shop.get("/reports/sales?sort=net_sales").send().await.expect(400);
+    let refused = shop.get("/reports/inventory?include=order").send().await.expect(400).json();
+    let detail = "reports has no related records to include.";
+    assert_eq!(refused["errors"][0]["detail"], detail);
     let config = shop.get("/config?fields[config]=default_currency").send().await.expect(200);
     assert_eq!(config.json()["data"]["attributes"], json!({"default_currency": "EUR"}));
     assert_eq!(config.json()["data"]["links"]["self"], format!("{ROOT}/config"));

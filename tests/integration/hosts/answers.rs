@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use plugin::model::value::Value as Cell;
 use plugin::sql::Statement;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::support::harness::{Answer, MEDIA_TYPE, ROOT};
+use crate::support::harness::{Answer, MEDIA_TYPE, NDJSON, ROOT};
 use crate::support::process::{Place, Served};
 
 /// The default of `HOST_ANSWER_LIMIT`.
@@ -21,8 +21,7 @@ const EARLIER: usize = 900_000;
 
 /// A host, and the token of an administrator.
 async fn serve(environment: &[(&str, &str)]) -> (Place, Served, String) {
-    let place = Place::of_the_store();
-    let token = place.user("ada", "Super Users").await;
+    let (place, token) = Place::with_ann("Super Users").await;
     let served = place.serve_with(environment).await;
     (place, served, token)
 }
@@ -151,6 +150,32 @@ async fn begin(served: &Served, token: &str, path: &str) -> (BufReader<TcpStream
     let mut line = String::new();
     connection.read_line(&mut line).await.unwrap();
     (connection, line.split(' ').nth(1).unwrap().parse().unwrap())
+}
+
+#[tokio::test]
+async fn an_export_is_sent_in_pieces_of_some_64_kib() {
+    let (_place, served, token) = serve(&[]).await;
+    let mut connection = served.connect().await;
+    let head = format!(
+        "GET {ROOT}/exports/zones HTTP/1.1\r\nhost: localhost\r\naccept: {NDJSON}\r\n\
+         authorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+    );
+    connection.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    let (_, mut rest) = answer.split_once("\r\n\r\n").unwrap();
+    let mut sizes = Vec::new();
+    while let Some((size, chunk)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        sizes.push(size);
+        rest = &chunk[size + 2..];
+    }
+    assert_eq!(sizes.pop(), Some(0), "{sizes:?}");
+    // The last record of a piece exceeds it, and the last piece has what is left.
+    let (last, pieces) = sizes.split_last().unwrap();
+    let whole = 64 * 1024..66 * 1024;
+    assert!(pieces.len() > 1 && pieces.iter().all(|size| whole.contains(size)), "{sizes:?}");
+    assert!(*last < whole.end, "{sizes:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

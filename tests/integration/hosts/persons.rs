@@ -207,6 +207,22 @@ async fn each_table_with_something_of_a_user_is_a_place_that_is_named_counted_an
 }
 
 #[tokio::test]
+async fn an_erasure_forgets_the_failed_sign_ins_of_the_name() {
+    let place = place();
+    add_person(&place, "Manager").await;
+    let served = place.serve().await;
+    let mut visitor = Visitor::of(&served.url(""));
+    for name in ["quinx", "ann"] {
+        assert_ne!(visitor.sign_in(name, "not the password").await.status, 303);
+    }
+    served.stop().await;
+    let names = "SELECT kind FROM host_sign_in_failures WHERE kind = 'name'";
+    assert_eq!(place.database.texts_at(&place.site_url(), names).await.len(), 2);
+    place.run("privacy erase --user Quinx --reason asked").await;
+    assert_eq!(place.database.texts_at(&place.site_url(), names).await.len(), 1);
+}
+
+#[tokio::test]
 async fn the_address_and_the_user_have_to_be_of_one_person() {
     let place = place();
     add_person(&place, "Manager").await;

@@ -124,6 +124,9 @@ async fn related_records_have_names_in_place_of_their_keys() {
     assert!(found[0].get("category_id").is_none() && found[0].get("manufacturer_id").is_none());
     let found = records(&shop, "/exports/categories?columns=names&fields[categories]=parent").await;
     assert_eq!(found, [json!({"parent.path": ""}), json!({"parent.path": "lamps"})]);
+    // A name that nothing has is an empty text in CSV, too, and no value that is unset.
+    let (_, rows) = csv(&shop, "/exports/categories?columns=names&fields[categories]=parent").await;
+    assert_eq!(rows, [[""], ["lamps"]]);
     let found = records(&shop, "/exports/customers?columns=names").await;
     let place = [&found[0]["country.country_isocode_2"], &found[0]["zone.zone_code"]];
     let country = shop.get("/countries/1").send().await.attribute("country_isocode_2");

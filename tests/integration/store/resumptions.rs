@@ -44,6 +44,8 @@ async fn an_import_that_was_interrupted_goes_on_with_the_same_file_only() {
     assert_eq!(refused.errors(), ["409 file_changed header Import-Of"]);
     let wrong = go_on("type=coupons&from_line=3", "1", &fixed).await.expect(409);
     assert_eq!(wrong.errors(), ["409 file_changed header Import-Of"]);
+    // Such a file is not to be sent again, as what was refused by a conflict is.
+    assert!(!wrong.headers.contains_key("retry-after"));
     assert_eq!(
         go_on(&from, "77", &fixed).await.errors(),
         ["404 record_not_found header Import-Of"]

@@ -454,10 +454,7 @@ impl Ask<'_> {
 
     fn request(self) -> reqwest::RequestBuilder {
         let request = self.shop.client.request(self.method, &self.url).headers(self.headers);
-        match self.body {
-            Some(body) => request.body(body),
-            None => request,
-        }
+        if let Some(body) = self.body { request.body(body) } else { request }
     }
 }
 
