@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
-use crate::support::harness::{Answer, ROOT, Role, Shop};
+use crate::support::harness::{Answer, Ask, ROOT, Role, Shop};
 use crate::support::ledger::decimal;
 use crate::support::smtp::Sink;
 
@@ -53,7 +53,11 @@ impl Till {
 
     /// A refund of one item.
     async fn give(&self, line: Value) -> Answer {
-        self.refund(json!({"reason": "Returned", "items": [line]})).await
+        self.giving(line).send().await
+    }
+
+    fn giving(&self, line: Value) -> Ask<'_> {
+        self.shop.post(&self.path(), json!({"reason": "Returned", "items": [line]}))
     }
 
     async fn shown(&self) -> Value {
@@ -511,9 +515,7 @@ async fn a_token_for_refunds_alone_can_do_nothing_else() {
 async fn of_64_parallel_refunds_as_many_pass_as_there_are_pieces() {
     let till = Till::open().await;
     let piece = json!({"orderitem_id": till.lamps, "quantity": 1});
-    let body = json!({"reason": "Returned", "items": [piece]});
-    let give = |_| till.shop.post(&till.path(), body.clone()).in_turn();
-    let answers = join_all((0..64).map(give)).await;
+    let answers = join_all((0..64).map(|_| till.giving(piece.clone()).in_turn())).await;
     let (given, refused): (Vec<_>, Vec<_>) =
         answers.into_iter().partition(|answer| answer.status == 201);
     let given: Vec<_> = given.iter().map(|made| decimal(&made.attribute("amount"))).collect();

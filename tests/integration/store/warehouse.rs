@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::support::harness::{Answer, ROOT, Setup, Shop};
+use crate::support::harness::{Answer, Ask, ROOT, Setup, Shop};
 use crate::support::smtp::Sink;
 
 /// A shop with an order of two lines: three lamps and five bulbs, to be sent to Austria.
@@ -51,7 +51,11 @@ impl Warehouse {
     }
 
     async fn ship(&self, body: Value) -> Answer {
-        self.shop.post(&self.path("shipments"), body).send().await
+        self.shipping(body).send().await
+    }
+
+    fn shipping(&self, body: Value) -> Ask<'_> {
+        self.shop.post(&self.path("shipments"), body)
     }
 
     fn path(&self, below: &str) -> String {
@@ -398,8 +402,7 @@ async fn of_32_parallel_shipments_of_the_last_two_pieces_one_passes() {
     house.ship(bulbs).await.expect(201);
     let attempts = (0..32).map(|number| {
         let items = json!([{"orderitem_id": house.bulbs, "quantity": 2}]);
-        let body = json!({"tracking_id": format!("P{number}"), "items": items});
-        house.shop.post(&house.path("shipments"), body).in_turn()
+        house.shipping(json!({"tracking_id": format!("P{number}"), "items": items})).in_turn()
     });
     let mut answers = join_all(attempts).await;
     answers.retain(|answer| answer.status != 201);

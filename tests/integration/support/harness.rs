@@ -501,6 +501,7 @@ impl Answer {
                 if answer.status != 503 {
                     return answer;
                 }
+                assert_eq!(answer.header("retry-after"), "1", "{}", answer.asked);
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         })

@@ -65,12 +65,6 @@ impl Client {
         Some((status, serde_json::from_slice(&text).unwrap_or(Value::Null)))
     }
 
-    /// The same for one of many requests about the same record; see [`Answer::in_turn`].
-    pub async fn in_turn(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let answer = Answer::in_turn(self.request(method, path).json(body)).await;
-        (answer.status, answer.json())
-    }
-
     /// The same for a POST with an `Idempotency-Key`, and whether the answer is a repetition.
     pub async fn ask_under(
         &self,
@@ -84,6 +78,12 @@ impl Client {
         let replayed = answer.headers().contains_key("idempotent-replayed");
         let text = answer.bytes().await.ok()?;
         Some((status, serde_json::from_slice(&text).unwrap_or(Value::Null), replayed))
+    }
+
+    /// The status and the document of one of many requests about the same record; see [`Answer::in_turn`].
+    pub async fn in_turn(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let answer = Answer::in_turn(self.request(method, path).json(body)).await;
+        (answer.status, answer.json())
     }
 
     fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
