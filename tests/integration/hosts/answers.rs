@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 
+use crate::support::databases::Engine;
 use crate::support::harness::{Answer, MEDIA_TYPE, NDJSON, ROOT};
 use crate::support::process::{Place, Served};
 
@@ -88,7 +89,9 @@ async fn lists_of_large_records_are_refused_and_take_little_memory() {
 
     // However many ask for the greatest answers at once, some get them, and others may get a 503.
     let (served, token) = (Arc::new(served), Arc::<str>::from(token));
-    for round in 0..3 {
+    // That memory is used again from one round to the next does not depend on the engine.
+    let rounds = if place.database.engine == Engine::Sqlite { 3 } else { 1 };
+    for round in 0..rounds {
         let answers = (0..40).map(|number| {
             let (served, token) = (Arc::clone(&served), Arc::clone(&token));
             let path = match number % 4 {

@@ -127,7 +127,10 @@ impl Database {
             // It is among the files.
             Engine::Sqlite => {}
             Engine::Postgres => {
-                let statement = format!("CREATE DATABASE {} TEMPLATE {}", copy.name, self.name);
+                let statement = format!(
+                    "CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY",
+                    copy.name, self.name
+                );
                 let mut server = PgConnection::connect(&self.server).await.unwrap();
                 server.execute(AssertSqlSafe(statement)).await.unwrap();
                 server.execute(copy.in_haste()).await.unwrap();
