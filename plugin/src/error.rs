@@ -344,7 +344,7 @@ pub enum Error {
 }
 
 /// The answer to a write with a key, as it is stored for repetitions of the write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredAnswer {
     /// The HTTP status.
     pub status: i64,

@@ -109,8 +109,8 @@ impl Running {
         let end_waits = || self.site.state().events().report(&Event::Stopping);
         let drains = self.accepting.is_some() && !self.drain_time.is_zero();
         if drains {
-            tracing::info!("draining for {} seconds", self.drain_time.as_secs());
             self.phase.send_replace(Phase::Draining);
+            tracing::info!("draining for {} seconds", self.drain_time.as_secs());
             end_waits();
             sleep(self.drain_time).await;
         }

@@ -32,6 +32,8 @@ struct Prepared {
     faults: Vec<Fault>,
     /// Whether it names a record of its own type that there is not, or not yet.
     awaits_own: bool,
+    /// Whether it names one that there is.
+    names_own: bool,
     /// Whether it needs a record that the dry run has undone.
     needs_undone: bool,
     /// A digest of what it has, in a dry run.
@@ -58,6 +60,8 @@ pub(super) struct Batch<'i> {
     found: HashMap<Compared, i64>,
     /// Those that exist, as they were before.
     records: HashMap<i64, Record>,
+    /// Whether a line has changed other records than its own, and so perhaps what they are called.
+    has_spread: bool,
     parts: PresentParts,
     /// The host's users that do not exist.
     strangers: &'i HashSet<i64>,
@@ -94,6 +98,7 @@ impl<'i> Batch<'i> {
             lines,
             found: HashMap::new(),
             records: HashMap::new(),
+            has_spread: false,
             parts: PresentParts::of(import.resource),
             strangers,
             undone,
@@ -194,10 +199,15 @@ impl<'i> Batch<'i> {
         self.parts.read(wholes, write).await
     }
 
-    /// Whether a line names a record that an earlier one of the same transaction may have made, so that it has to be
-    /// looked up again.
+    /// Whether a line names a record that an earlier one of the same transaction may have made or renamed, so that it
+    /// has to be looked up again.
     pub(super) fn awaits(&self, position: usize) -> bool {
-        self.lines.get(position).is_some_and(|line| line.awaits_own)
+        let names_own = |line: &Prepared| {
+            let by_text = matches!(&line.key, Some(Known { compared: Compared::Text(_), .. }));
+            line.names_own || by_text
+        };
+        let line = self.lines.get(position);
+        line.is_some_and(|line| line.awaits_own || (self.has_spread && names_own(line)))
     }
 
     /// Whether the latest line has failed because somebody else may have created its record since it was looked for,
@@ -319,7 +329,7 @@ impl<'i> Batch<'i> {
         let resource = self.import.resource;
         let mut draft = Draft::read(resource, &Body::of_line(members), Intent::Update);
         draft.faults.extend(faults);
-        self.judge_users(&mut draft);
+        draft.refuse_strangers(self.strangers, None);
         let after = draft.as_record();
         // Its own values are among those that are taken.
         let taken = write.taken.take();
@@ -394,7 +404,7 @@ impl<'i> Batch<'i> {
         }
         let mut draft = Draft::read(resource, &Body::of_line(members), Intent::Create);
         draft.faults.extend(faults);
-        self.judge_users(&mut draft);
+        draft.refuse_strangers(self.strangers, None);
         if let Some(PartOf { by, .. }) = resource.part_of {
             let name = by.field.name;
             let given = members.iter().find(|(member, _)| member == name);
@@ -416,6 +426,7 @@ impl<'i> Batch<'i> {
         let inserted = crud::insert(self.service, &mut draft, write).await;
         match settled(inserted, write).await? {
             Ok(id) => {
+                self.forget(&draft, None)?;
                 if let Some(key) = key {
                     self.found.insert(key.compared, id);
                 }
@@ -445,7 +456,7 @@ impl<'i> Batch<'i> {
         };
         let mut draft = Draft::read(resource, &Body::of_line(&members), Intent::Update);
         draft.faults.extend(faults);
-        self.judge_users(&mut draft);
+        draft.refuse_strangers(self.strangers, Some(&before));
         if self.is_of_undone {
             return Ok(Self::judged(draft, Became::Updated, Some(id)));
         }
@@ -456,8 +467,7 @@ impl<'i> Batch<'i> {
         let changed = crud::change(self.service, &mut draft, &before, write).await;
         match settled(changed, write).await? {
             Ok(()) => {
-                // A later line finds it as this one leaves it.
-                self.records.remove(&id);
+                self.forget(&draft, Some(&before))?;
                 let changed = draft.changes().next().is_some();
                 let became = if changed { Became::Updated } else { Became::Unchanged };
                 Ok(Ok((became, Some(id))))
@@ -475,11 +485,16 @@ impl<'i> Batch<'i> {
         })
     }
 
-    fn judge_users(&self, draft: &mut Draft) {
-        let named: Vec<_> = draft.users().collect();
-        for (field, id) in named.into_iter().filter(|(_, id)| self.strangers.contains(id)) {
-            draft.no_such_user(field, id);
+    /// Forgets the records that a line has changed, of which `before` is its own, so that a later line finds them as
+    /// this one leaves them.
+    fn forget(&mut self, written: &Draft, before: Option<&Record>) -> Result<(), Error> {
+        if (self.service.spreads)(written, before)? {
+            self.has_spread = true;
+            self.records.clear();
+        } else if let Some(before) = before {
+            self.records.remove(&before.key());
         }
+        Ok(())
     }
 }
 
@@ -544,10 +559,10 @@ fn prepared(line: &Line, import: &Import, names: &Names, undone: &Undone) -> Pre
     let given = given
         .iter()
         .map(|(name, literal)| (canonical(name, resource).to_owned(), literal.to_owned()));
-    let Resolved { members, faults, awaits_own, needs_undone } =
+    let Resolved { members, faults, awaits_own, names_own, needs_undone } =
         names.resolve(given.collect(), undone);
     let key = known(&members, import);
-    Prepared { members, faults, awaits_own, needs_undone, content, key }
+    Prepared { members, faults, awaits_own, names_own, needs_undone, content, key }
 }
 
 /// What the record of a line is known by: where its unique text is not given, its primary key, as products without

@@ -26,6 +26,8 @@ pub(super) struct Resolved {
     pub(super) faults: Vec<Fault>,
     /// Whether it names a record of its own type that there is not, or not yet.
     pub(super) awaits_own: bool,
+    /// Whether it names one that there is.
+    pub(super) names_own: bool,
     /// Whether it names a record that the dry run has undone.
     pub(super) needs_undone: bool,
 }
@@ -88,7 +90,7 @@ impl Names {
     /// The members of a line with keys in place of names, and what is wrong with the names.
     pub(super) fn resolve(&self, mut members: Vec<LineMember>, undone: &Undone) -> Resolved {
         let mut faults = Vec::new();
-        let (mut awaits_own, mut needs_undone) = (false, false);
+        let (mut awaits_own, mut names_own, mut needs_undone) = (false, false, false);
         for looked in &self.0 {
             let Some(position) = members.iter().position(|(name, _)| *name == looked.column) else {
                 continue;
@@ -106,6 +108,7 @@ impl Names {
             match looked.key(&literal, &members, undone) {
                 Ok(Named::Undone) => needs_undone = true,
                 Ok(named) => {
+                    names_own |= looked.is_own && matches!(named, Named::Record(_));
                     let zero = looked.naming.one.field.zero_is_none;
                     let literal = match named {
                         Named::Record(key) => serde_json::value::to_raw_value(&key),
@@ -120,7 +123,7 @@ impl Names {
                 }
             }
         }
-        Resolved { members, faults, awaits_own, needs_undone }
+        Resolved { members, faults, awaits_own, names_own, needs_undone }
     }
 }
 

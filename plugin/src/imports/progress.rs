@@ -12,6 +12,7 @@ use crate::model::question::Page;
 use crate::model::resource::Resource;
 use crate::model::value::Value;
 use crate::service::call::Call;
+use crate::service::once;
 use crate::service::write::Write;
 use crate::sql::{self, Rows, Statement, row};
 use crate::store::{self, Store, Transaction};
@@ -115,6 +116,9 @@ pub(super) async fn begin(
         });
         let values = values.collect::<Result<Vec<_>, Error>>()?;
         let mut transaction = call.shop.store.begin().await?;
+        if let Some(key) = call.key {
+            once::take(key, &mut transaction).await?;
+        }
         let insert = sql::insert(resource, values.into_iter(), transaction.dialect());
         let id = transaction.insert(insert).await?;
         transaction.commit().await?;

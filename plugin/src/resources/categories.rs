@@ -36,6 +36,7 @@ pub(crate) static CATEGORIES: Resource = Resource {
 pub(crate) const SERVICE: Service = Service {
     derive: Some(|draft, before, write| Box::pin(place(draft, before, write))),
     before_update: Some(|before, after, write| Box::pin(move_branch(before, after, write))),
+    spreads: |written, before| Ok(before.is_some() && written.get(&PATH)?.is_some()),
     check: can_be_published,
     ..Service::of(&CATEGORIES)
 };

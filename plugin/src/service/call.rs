@@ -1,5 +1,6 @@
 //! The store as one value, and a request to it. Independent of the operations on them.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use host_interface::{
@@ -242,19 +243,19 @@ impl<'a> Call<'a> {
         resources.try_for_each(|resource| self.permit_any(&Rights::to(VIEW, resource)))
     }
 
-    /// Asks the host about the users that a draft names, before a transaction begins that would have to
-    /// wait for it.
+    /// The users that a draft names and the host does not have. They are asked for before a transaction begins, which
+    /// would have to wait for the host.
     ///
     /// # Errors
     /// When the host fails.
-    pub async fn check_users(&self, draft: &mut Draft) -> Result<(), Error> {
-        let named: Vec<_> = draft.users().collect();
-        for (field, id) in named {
+    pub async fn strangers(&self, draft: &Draft) -> Result<HashSet<i64>, Error> {
+        let mut strangers = HashSet::new();
+        for (_, id) in draft.users() {
             if self.shop.host.find_user(UserQuery::Id(id)).await?.is_none() {
-                draft.no_such_user(field, id);
+                strangers.insert(id);
             }
         }
-        Ok(())
+        Ok(strangers)
     }
 
     /// The key in the path of the request, of a record of this resource.

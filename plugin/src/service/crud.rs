@@ -76,7 +76,8 @@ fn listing(call: &Call<'_>, scope: Scope) -> Result<(Listing, View), Error> {
 pub async fn create(call: &Call<'_>, service: &'static Service) -> Result<Response, Error> {
     let resource = service.of;
     let mut draft = Draft::sent(call.request, resource, None, Intent::Create)?;
-    call.check_users(&mut draft).await?;
+    let strangers = call.strangers(&draft).await?;
+    draft.refuse_strangers(&strangers, None);
     let mut write = begin(call, resource).await?;
     let key = insert(service, &mut draft, &mut write).await?;
     let answer = write.created(resource, key).await?;
@@ -89,9 +90,10 @@ pub async fn update(call: &Call<'_>, service: &'static Service) -> Result<Respon
     let id = request::id(call.request)?;
     let mut draft = Draft::sent(call.request, resource, id, Intent::Update)?;
     let key = call.path_key(resource)?;
-    call.check_users(&mut draft).await?;
+    let strangers = call.strangers(&draft).await?;
     let mut write = begin(call, resource).await?;
     let before = write.target(resource, key).await?;
+    draft.refuse_strangers(&strangers, Some(&before));
     change(service, &mut draft, &before, &mut write).await?;
     let answer = write.shown(resource, key).await?;
     write.commit(answer).await

@@ -32,6 +32,9 @@ pub struct Service {
     pub after_insert: Option<AfterInsert>,
     /// Changes dependent records before a record is updated. Receives it as it was and as it will be.
     pub before_update: Option<BeforeUpdate>,
+    /// Whether a write changes other records of the resource too. Receives what it has written, and the record as it
+    /// was, if it existed.
+    pub spreads: Spreads,
     /// Writes further rows before a record is deleted, and with it its parts. Receives the record.
     pub before_delete: Option<OnDelete>,
     /// Writes further rows after a record has been deleted. Receives the record.
@@ -63,6 +66,7 @@ impl Service {
             derive: None,
             after_insert: None,
             before_update: None,
+            spreads: |_, _| Ok(false),
             before_delete: None,
             after_delete: None,
             narrow: None,
@@ -94,6 +98,9 @@ pub type AfterInsert = for<'a> fn(i64, &'a Record, &'a mut Write<'_>) -> HookFut
 
 /// See [`Service::before_update`].
 pub type BeforeUpdate = for<'a> fn(&'a Record, &'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;
+
+/// See [`Service::spreads`].
+pub type Spreads = fn(&Draft, Option<&Record>) -> Result<bool, Error>;
 
 /// See [`Service::before_delete`] and [`Service::after_delete`].
 pub type OnDelete = for<'a> fn(&'a Record, &'a mut Write<'_>) -> HookFuture<'a, ()>;

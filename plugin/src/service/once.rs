@@ -36,25 +36,26 @@ use crate::wire::answer;
 pub async fn begin(call: &Call<'_>) -> Result<Transaction, Error> {
     let mut transaction = call.shop.store.begin().await?;
     let Some(key) = call.key else { return Ok(transaction) };
-    let claim = sql::claim_key(keyed(key), transaction.dialect());
-    let claims = claim.is_some();
-    if let Some(claim) = claim {
-        let claimed = timeout_at(key.deadline, transaction.change(claim)).await;
-        if claimed.map_err(|_| in_progress())?? == 1 {
-            return Ok(transaction);
-        }
+    let Some((fingerprint, answer)) = claim(keyed(key), key, &mut transaction).await? else {
+        return Ok(transaction);
+    };
+    // Nothing was written; the commit confirms what was read.
+    transaction.commit().await?;
+    let is_same = fingerprint == key.fingerprint;
+    Err(if is_same { Error::Repeated(Box::new(answer)) } else { reused() })
+}
+
+/// Takes the key of a request that keeps what it has done in a record of its own, so that no other request gets it.
+///
+/// # Errors
+/// When the key belongs to another request, or when that takes too long.
+pub async fn take(key: &HeldKey<'_>, transaction: &mut Transaction) -> Result<(), Error> {
+    let of = Keyed { fingerprint: TAKEN, ..keyed(key) };
+    if let Some((fingerprint, _)) = claim(of, key, transaction).await? {
+        return Err(if fingerprint == TAKEN { in_progress() } else { reused() });
     }
-    match find(key, &mut transaction).await? {
-        Some((fingerprint, answer)) => {
-            // Nothing was written; the commit confirms what was read.
-            transaction.commit().await?;
-            let is_same = fingerprint == key.fingerprint;
-            Err(if is_same { Error::Repeated(Box::new(answer)) } else { reused() })
-        }
-        // The row that was in the way has just been swept.
-        None if claims => Err(store::interrupted()),
-        None => Ok(transaction),
-    }
+    let keep = sql::keep_answer(of, StoredAnswer::default(), transaction.dialect());
+    transaction.execute(keep).await
 }
 
 /// Commits a write, and returns its answer, which is stored if the write has a key.
@@ -102,6 +103,9 @@ pub fn body_of(stored: String) -> Result<Vec<u8>, Error> {
     Ok(body)
 }
 
+/// The fingerprint beside a key that was taken; no request has it.
+const TAKEN: &str = "taken";
+
 const DAMAGED: Error = Error::Contract("the kept answer to a write cannot be read");
 
 /// Removes the keys that are older than the site keeps them.
@@ -109,6 +113,27 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
     let days = shop.parameters.current()?.idempotency_days;
     let before = Value::Moment(moment::now().saturating_sub(Duration::days(days)));
     shop.store.sweep(|| sql::old_keys(before.clone()), sql::remove_keys).await
+}
+
+/// Claims a key that is free; otherwise the fingerprint and the answer of the earlier request with it.
+async fn claim(
+    of: Keyed<'_>,
+    key: &HeldKey<'_>,
+    transaction: &mut Transaction,
+) -> Result<Option<(String, StoredAnswer)>, Error> {
+    let claim = sql::claim_key(of, transaction.dialect());
+    let claims = claim.is_some();
+    if let Some(claim) = claim {
+        let claimed = timeout_at(key.deadline, transaction.change(claim)).await;
+        if claimed.map_err(|_| in_progress())?? == 1 {
+            return Ok(None);
+        }
+    }
+    match find(key, transaction).await? {
+        // The row that was in the way has just been swept.
+        None if claims => Err(store::interrupted()),
+        found => Ok(found),
+    }
 }
 
 /// The fingerprint and the answer of the earlier request with the key.

@@ -2,6 +2,7 @@
 //! database become queries.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use host_interface::Request;
 use serde_json::Value as Json;
@@ -226,10 +227,18 @@ impl Draft {
         })
     }
 
-    /// Adds the fault that a user does not exist.
-    pub fn no_such_user(&mut self, field: &Field, id: i64) {
-        let detail = format!("{}: there is no user with the id {id}.", field.name);
-        self.fault_at(FaultKind::MissingReference, field.name, detail);
+    /// Refuses users that the host does not have. A record keeps one that it had `before`, because the host may have
+    /// removed the user since.
+    pub fn refuse_strangers(&mut self, strangers: &HashSet<i64>, before: Option<&Record>) {
+        let kept = |field: &Field, id| {
+            let had = before.and_then(|before| before.value(field.name).ok());
+            had.is_some_and(|had| *had == Value::Int(id))
+        };
+        let named = self.users().filter(|(field, id)| strangers.contains(id) && !kept(field, *id));
+        for (field, id) in named.collect::<Vec<_>>() {
+            let detail = format!("{}: there is no user with the id {id}.", field.name);
+            self.fault_at(FaultKind::MissingReference, field.name, detail);
+        }
     }
 
     /// The value that the body gives a field; `None` without a valid one.

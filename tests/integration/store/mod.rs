@@ -12,6 +12,7 @@ mod feed;
 mod filling;
 mod identifiers;
 mod imports;
+mod later_lines;
 mod modified;
 mod once;
 mod order_history;

@@ -136,6 +136,31 @@ async fn a_key_belongs_to_one_request_of_one_user() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_import_and_another_write_never_have_the_same_key() {
+    let shop = Shop::open().await;
+    let post = |name: &str, key: &str| {
+        let body = json!({"manufacturer_name": name});
+        shop.post("/manufacturers", body).header("idempotency-key", key)
+    };
+    let import = |name: &str, key: &str| {
+        let line = json!({"manufacturer_name": name}).to_string();
+        let import = shop.request("POST", "/imports?type=manufacturers&mode=create");
+        import.file("application/x-ndjson", line).header("idempotency-key", key)
+    };
+    post("Birch", "of-a-write").send().await.expect(201);
+    let imported = import("Oak", "of-an-import").send().await.expect(200);
+    assert!(!is_replay(&imported));
+    for other in [import("Ash", "of-a-write"), post("Ash", "of-an-import")] {
+        let refused = other.send().await.expect(422);
+        assert_eq!(refused.errors(), ["422 idempotency_key_reused header Idempotency-Key"]);
+    }
+    // Each still is what its own request gets.
+    assert!(is_replay(&post("Birch", "of-a-write").send().await.expect(201)));
+    assert!(is_replay(&import("Oak", "of-an-import").send().await.expect(200)));
+    assert_eq!(shop.get("/manufacturers").send().await.total(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_write_leaves_its_key_free() {
     let shop = Shop::stocked().await;
     let key = async |ask: Ask<'_>| ask.header("idempotency-key", "k").send().await;

@@ -181,3 +181,24 @@ async fn an_order_keeps_the_decimals_that_its_currency_had() {
     shop.patch(&second, json!({"currency_code": "EUR"})).send().await.expect(200);
     assert_eq!(left(&second).await, ["1.55", "0.55"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_with_refunds_keeps_its_currency() {
+    let shop = Shop::open().await;
+    let items =
+        json!([{"orderitem_sku": "B-1", "orderitem_quantity": 3, "orderitem_price": "3.34"}]);
+    let order = json!({"user_email": "ada@example.com", "currency_code": "EUR", "items": items});
+    let path = format!("/orders/{}", shop.create("/orders", order).await);
+    let currency =
+        async |code: &str| shop.patch(&path, json!({"currency_code": code})).send().await;
+    let item = shop.get(&format!("{path}/items")).send().await.expect(200).ids()[0];
+    let one = json!({"reason": "Returned", "items": [{"orderitem_id": item, "quantity": 1}]});
+    let refund = shop.post(&format!("{path}/refunds"), one).send().await.expect(201);
+    let refused = currency("JPY").await.expect(422);
+    assert_eq!(refused.errors(), ["422 invalid_value pointer /currency_code"]);
+    currency("EUR").await.expect(200);
+    let reverse = format!("{path}/refunds/{}/reverse", refund.id());
+    shop.post(&reverse, json!({"reason": "Wrong"})).send().await.expect(201);
+    currency("JPY").await.expect(200);
+    check(&shop).await;
+}

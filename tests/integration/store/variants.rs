@@ -203,6 +203,14 @@ async fn a_product_is_created_with_its_variants() {
         let refused = shop.post("/products", body).send().await.expect(422);
         assert_eq!(refused.errors(), errors, "{variants}");
     }
+    // What the product had goes to the first variant or to none.
+    let variants = json!([
+        {"options": {"Size": "S"}, "quantity": 2},
+        {"options": {"Size": "M"}},
+    ]);
+    let body = json!({"product_name": "Shirt", "quantity": 5, "variants": variants});
+    let refused = shop.post("/products", body).send().await.expect(422);
+    assert_eq!(refused.errors(), ["422 invalid_value pointer /quantity"]);
     let body = json!({"product_name": "Shirt", "variants": [{"sku": "Y"}]});
     let refused = shop.post("/products", body).send().await.expect(400);
     assert_eq!(refused.errors(), ["400 missing_field pointer /variants/0/options"]);

@@ -304,6 +304,13 @@ async fn check_change(
     {
         draft.set(&CURRENCY_DECIMALS, currency.need(&DECIMALS)?)?;
     }
+    if let (Some(before), Some(code)) = (before, draft.get(&CURRENCY_CODE)?)
+        && before.need(&CURRENCY_CODE)? != code
+        && before.need(&REFUNDED)?.0 != 0
+    {
+        let detail = "currency_code cannot change: the order has refunds in the present currency.";
+        draft.refuse(&CURRENCY_CODE, detail);
+    }
     if let (Some(before), Some(refund)) = (before, draft.get(&REFUND)?) {
         let refunded = before.need(&REFUNDED)?;
         if refund < refunded {

@@ -24,7 +24,7 @@ pub(crate) const SERVICE: Service = Service {
 };
 
 /// What `POST /products` does between the body and the answer: inserts the product, whose master variant the
-/// database adds, and the variants in the body, of which the first has the stock unless they have their own.
+/// database adds, and the variants in the body, of which the first has the stock unless it has its own.
 async fn create(draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> {
     let mut variants = std::mem::take(&mut draft.children);
     if !variants.is_empty() {
@@ -65,9 +65,10 @@ fn share_out(product: &mut Draft, variants: &mut [Draft]) -> Result<(), Error> {
     let stock = product.get(&QUANTITY)?.unwrap_or_default();
     let price = product.get(&PRICE)?.unwrap_or_default();
     let (mut left, mut sum, mut defaults) = (stock, 0, 0);
-    for draft in variants {
+    for (position, draft) in variants.iter_mut().enumerate() {
         if draft.get(&VARIANT_QUANTITY)?.is_none() {
-            draft.set(&VARIANT_QUANTITY, std::mem::take(&mut left))?;
+            let quantity = if position == 0 { std::mem::take(&mut left) } else { 0 };
+            draft.set(&VARIANT_QUANTITY, quantity)?;
         }
         sum += variant::complete(draft, price, 0)?;
         if draft.get(&DEFAULT)? == Some(true) {

@@ -27,6 +27,8 @@ pub(crate) const SERVICE: Service = Service {
     insert: Some(|draft, write| Box::pin(insert(draft, write))),
     derive: Some(|draft, before, write| Box::pin(check_change(draft, before, write))),
     before_update: Some(|before, after, write| Box::pin(follow_change(before, after, write))),
+    // The variant that was the default no longer is.
+    spreads: |written, _| Ok(written.get(&DEFAULT)? == Some(true)),
     deletable,
     after_delete: Some(|variant, write| Box::pin(remove(variant, write))),
     special: &[Special {
