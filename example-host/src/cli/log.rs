@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use tracing_subscriber::Registry;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload::{self, Handle};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -77,5 +77,13 @@ impl Source {
 }
 
 fn filter(named: &str, text: &str) -> Result<Targets, Failure> {
+    // A single word would be taken for a part of the program, and nothing else would be logged.
+    let is_one_word = text.chars().all(char::is_alphanumeric);
+    if is_one_word && text.parse::<LevelFilter>().is_err() {
+        let levels = "off, error, warn, info, debug or trace";
+        return Err(
+            format!("{named} is not a valid filter: {text} is no level; use {levels}").into()
+        );
+    }
     Ok(text.parse().map_err(|error| format!("{named} is not a valid filter: {error}"))?)
 }

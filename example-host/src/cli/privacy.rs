@@ -85,8 +85,9 @@ async fn erase(site: &Site, args: EraseArgs) -> Result<(), Failure> {
     let open: Vec<&str> = erased.open().collect();
     if !force && !open.is_empty() && !dry_run {
         let open = open.join(", ");
-        let why =
-            format!("nothing was erased, because this is not completed: {open}; or use --force");
+        let why = format!(
+            "nothing was erased, because this is not completed: {open}; --force erases it, too"
+        );
         return Err(why.into());
     }
     let is_incomplete = erasure.keep_until.is_none()

@@ -24,7 +24,7 @@ impl Sockets {
     pub(super) async fn for_site(&mut self, listen: &str) -> Result<TcpListener, Failure> {
         match self.take(0)? {
             Some(passed) => Ok(passed),
-            None => bind(listen).await,
+            None => bind(listen, "HOST_LISTEN=127.0.0.1:8081").await,
         }
     }
 
@@ -35,7 +35,7 @@ impl Sockets {
     ) -> Result<Option<TcpListener>, Failure> {
         match (self.take(1)?, listen) {
             (Some(passed), _) => Ok(Some(passed)),
-            (None, Some(listen)) => Ok(Some(bind(listen).await?)),
+            (None, Some(listen)) => Ok(Some(bind(listen, "HOST_METRICS=127.0.0.1:9091").await?)),
             (None, None) => Ok(None),
         }
     }
@@ -72,10 +72,14 @@ fn notify(state: sd_notify::NotifyState<'_>) {
     }
 }
 
-async fn bind(listen: &str) -> Result<TcpListener, Failure> {
+/// `example` is a setting of another address.
+async fn bind(listen: &str, example: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(listen).await.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => format!(
-            "{listen} is in use; choose another address, for example HOST_LISTEN=127.0.0.1:8081"
+        std::io::ErrorKind::AddrInUse => {
+            format!("{listen} is in use; choose another address, for example {example}").into()
+        }
+        std::io::ErrorKind::InvalidInput => format!(
+            "cannot listen on {listen}: write an address with a port, for example {example}"
         )
         .into(),
         _ => format!("cannot listen on {listen}: {error}").into(),

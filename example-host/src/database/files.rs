@@ -48,6 +48,26 @@ pub(crate) async fn copy_files(
     Ok(())
 }
 
+/// Fails unless the file of a database that nothing has open can be read in full.
+pub(crate) async fn check(file: &Path) -> Result<(), Error> {
+    let damaged = |why: &dyn std::fmt::Display| {
+        Error::Invalid(format!("{} is damaged; use another backup: {why}", file.display()))
+    };
+    let options = SqliteConnectOptions::new().filename(file).immutable(true).read_only(true);
+    let check = async {
+        let mut connection = options.disable_statement_logging().connect().await?;
+        let check = sqlx::query_scalar("PRAGMA integrity_check(1)");
+        let found: String = check.fetch_one(&mut connection).await?;
+        connection.close().await?;
+        Ok::<_, sqlx::Error>(found)
+    };
+    match check.await {
+        Ok(found) if found == "ok" => Ok(()),
+        Ok(found) => Err(damaged(&found.lines().next().unwrap_or_default())),
+        Err(error) => Err(damaged(&error)),
+    }
+}
+
 async fn connect(file: &Path) -> Result<SqliteConnection, Error> {
     let options = SqliteConnectOptions::new().filename(file).busy_timeout(TIMEOUT);
     Ok(options.disable_statement_logging().connect().await?)

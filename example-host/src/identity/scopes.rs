@@ -115,6 +115,15 @@ impl Catalogue {
         Ok(stored.into_iter().collect::<Vec<_>>().join(" "))
     }
 
+    /// A scope to name beside one that there is not: with a type that begins alike, if there is one.
+    fn nearest(&self, given: &str) -> Option<&Scope> {
+        let (kind, action) = given.split_once(':').unwrap_or((given, "view"));
+        let begins = |scope: &&Scope| !kind.is_empty() && scope.kind.starts_with(kind);
+        let alike = || self.scopes.iter().filter(begins);
+        let exact = alike().find(|scope| scope.action == action);
+        exact.or_else(|| alike().next()).or(self.scopes.first())
+    }
+
     fn stored_name(&self, given: &str) -> Result<String, Error> {
         if given == VIEW_ALL {
             return Ok(VIEW_ALL.to_owned());
@@ -126,7 +135,8 @@ impl Catalogue {
         let short = |scope: &&Scope| format!("{}:{}", scope.kind, scope.action) == given;
         let alike: Vec<String> = self.scopes.iter().filter(short).map(Scope::full_name).collect();
         let known = if alike.is_empty() {
-            format!("a type and an action, such as articles:view, or {VIEW_ALL}")
+            let example = self.nearest(given).map(Scope::name).unwrap_or_default();
+            format!("a type and an action, such as {example}, or {VIEW_ALL}")
         } else {
             alike.join(" or ")
         };

@@ -166,13 +166,14 @@ impl Site {
         }
     }
 
-    /// Revokes a token of a user with all of its secrets. A token that is not there is revoked already.
+    /// Revokes a token of a user with all of its secrets.
     ///
     /// # Errors
-    /// When there is no such user, or the database fails.
+    /// When there is no such user or token, or the database fails.
     pub async fn revoke_token(&self, username: &str, name: &str) -> Result<(), Error> {
         let which = Which { user: Who::Name(username), name, key: None };
-        operations::tokens::revoke(self, which).await.map(drop)
+        let revoked = operations::tokens::revoke(self, which).await?;
+        revoked.map(drop).ok_or_else(|| Error::not_found("token", name))
     }
 }
 

@@ -102,8 +102,8 @@ impl ErasedList {
             tracing::warn!(
                 here,
                 once,
-                "the list of erased persons is incomplete; put it to {file} and run the command `restored`, \
-                 or they are in the site again"
+                "the list of erased persons is incomplete: copy the complete one to {file} and run the command \
+                 `restored`; otherwise the site has these persons again"
             );
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
 use crate::base::{moment, private};
-use crate::database::{Database, Engine, dump, transact};
+use crate::database::{Database, Engine, dump, files, transact};
 use crate::identity::password_links;
 use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
@@ -108,6 +108,7 @@ impl Restoration<'_> {
             keys::restore(self.backup, self.secrets)?;
             for part in &self.manifest.parts {
                 for file in &part.files {
+                    files::check(&self.backup.join(file)).await?;
                     copy(&self.backup.join(file), &staging.join(place(part)))?;
                 }
             }

@@ -95,7 +95,7 @@ pub(super) async fn import(
     let (file, format) = (given("file"), given("format"));
     let is_csv = match format {
         "" => file.trim_end_matches(".gz").ends_with(".csv"),
-        named => named == "csv",
+        named => is_csv(named)?,
     };
     let dry_run = options.get(DRY_RUN).and_then(Value::as_i64).unwrap_or_default();
     let key = Some((KEY, given("key"))).filter(|(_, key)| !key.is_empty());
@@ -157,7 +157,7 @@ pub(super) async fn export(
     progress: &ProgressHandle,
 ) -> Result<CommandOutput, Error> {
     let given = |name| text(options, name).to_owned();
-    let accept = if given("format") == "csv" { CSV } else { NDJSON };
+    let accept = if is_csv(&given("format"))? { CSV } else { NDJSON };
     let headers = Sent(vec![("accept", accept)]);
     let parts = options.get(PARTS).and_then(Value::as_i64).unwrap_or_default().to_string();
     let asked = [(COLUMNS, given("columns")), (PARTS, parts)];
@@ -181,6 +181,15 @@ pub(super) async fn export(
     }
     written.flush().map_err(|error| unusable(&file, &error))?;
     Ok(CommandOutput::new())
+}
+
+/// Whether the format of this name is CSV.
+fn is_csv(format: &str) -> Result<bool, Error> {
+    match format {
+        "csv" => Ok(true),
+        "ndjson" => Ok(false),
+        _ => Err(Fault::new(FaultKind::Refused, "format must be one of csv, ndjson.").into()),
+    }
 }
 
 fn text<'a>(options: &'a Map<String, Value>, name: &str) -> &'a str {

@@ -138,7 +138,7 @@ impl Reader {
             match rest.iter().copied().find(|byte| !byte.is_ascii_whitespace()) {
                 Some(b'{') => return Ok(()),
                 Some(_) => {
-                    let detail = "The first line is no JSON object; is the file CSV?";
+                    let detail = "The first line is not a JSON object. Is the file CSV? Its format has to be named.";
                     return Err(invalid(detail));
                 }
                 None => {}

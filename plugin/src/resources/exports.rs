@@ -40,7 +40,10 @@ async fn export(call: &Call<'_>) -> Result<Response, Error> {
     let kind = call.request.params().get(0).unwrap_or_default();
     let mut types = exportable(call.shop.registry);
     let Some(resource) = types.find(|resource| resource.kind == kind) else {
-        return Err(Fault::new(FaultKind::NotFound, "There is no such type to export.").into());
+        let types: Vec<&str> = exportable(call.shop.registry).map(|of| of.kind).collect();
+        let detail =
+            format!("There is no such type to export; the types are {}.", types.join(", "));
+        return Err(Fault::new(FaultKind::NotFound, detail).into());
     };
     call.permit_any(&Rights::to(VIEW, resource))?;
     let asked = Export::read(call.request, resource, call.shop.registry)?;

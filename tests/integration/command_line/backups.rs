@@ -280,6 +280,24 @@ async fn a_backup_that_cannot_be_restored_leaves_nothing_behind() {
 
 #[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "a server has no file")]
+async fn a_backup_that_was_damaged_is_not_restored() {
+    let place = Place::of_the_store();
+    place.run("demo --products 100 --orders 100").await;
+    let backup = back_up(&place, "backups").await;
+    let file = backup.join("shop.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let page = bytes.len() / 2 / 4096 * 4096;
+    bytes[page..page + 64].fill(0x5A);
+    std::fs::write(&file, bytes).unwrap();
+    let target = Database::new().await;
+    let line = about(&place, &target.url(), "restore").word(&backup).finish().await.fails();
+    let expected = format!("{} is damaged; use another backup: ", file.display());
+    assert!(line.starts_with(&expected), "{line}");
+    assert!(names(target.folder.path()).is_empty());
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "a server has no file")]
 async fn a_restore_never_meets_the_log_of_another_file() {
     let (place, token) = Place::with_ann("Administrator").await;
     let backup = back_up(&place, "backups").await;

@@ -46,7 +46,9 @@ async fn a_file_is_imported_with_its_faults_and_exported_again() {
         ("import products.csv --type nothing", "type must be one of"),
         ("import none.csv --type products", "none.csv: No such file"),
         ("import products.csv --type coupons", "coupons has no column"),
-        ("export nothing", "There is no such type to export."),
+        ("export nothing", "There is no such type to export; the types are categories, "),
+        ("export products --format xml", "format must be one of csv, ndjson."),
+        ("import products.csv --type products --format CSV", "format must be one of csv, ndjson."),
     ] {
         let refused = place.refusal(words).await;
         assert!(refused.contains(why), "{words}: {refused}");

@@ -187,4 +187,7 @@ async fn the_filter_of_the_log_is_read_anew_from_its_file() {
     let refused = place.call("user list").env("HOST_LOG_FILTER_FILE", &file).finish().await;
     let line = refused.fails();
     assert!(line.starts_with("HOST_LOG_FILTER_FILE ") && line.contains("not a valid filter"));
+    let refused = place.call("user list").env("HOST_LOG", "verbose").finish().await;
+    let line = refused.fails();
+    assert!(line.starts_with("HOST_LOG is not a valid filter: verbose is no level"), "{line}");
 }

@@ -345,5 +345,5 @@ async fn metrics_are_served_at_their_own_address_only() {
     assert!(!served.log.all().iter().any(|line| line.contains("metrics at")));
     served.stop().await;
     let line = place.refusal("serve --listen 127.0.0.1:0 --metrics nowhere").await;
-    assert!(line.starts_with("cannot listen on nowhere"), "{line}");
+    assert!(line.starts_with("cannot listen on nowhere: write an address with a port"), "{line}");
 }

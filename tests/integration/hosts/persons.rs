@@ -531,7 +531,7 @@ async fn a_restore_without_the_list_of_erased_persons_warns() {
     let restore = place.call("restore").word(printed.trim()).env("DATABASE_URL", target.url());
     let restored = restore.finish().await;
     restored.succeeds();
-    let warning = "the list of erased persons is incomplete; put it to";
+    let warning = "the list of erased persons is incomplete: copy the complete one to";
     assert!(restored.err().contains(warning), "{}", restored.err());
 }
 

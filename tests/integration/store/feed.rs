@@ -558,7 +558,8 @@ async fn operators_see_how_far_behind_the_feed_is() {
         (shown, metric.samples[0].value)
     };
     Mirror::of("manufacturers").catch_up(&store).await;
-    let row = |count: &str| vec!["Changes without a place".to_owned(), count.to_owned()];
+    let row =
+        |count: &str| vec!["Changes that are not yet in the feed".to_owned(), count.to_owned()];
     assert_eq!(seen().await, (row("0"), 0.0));
     for name in ["Oak", "Elm"] {
         write(&store, Method::Post, "/manufacturers", json!({"manufacturer_name": name})).await;

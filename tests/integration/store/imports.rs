@@ -260,7 +260,7 @@ async fn a_file_that_is_no_table_of_the_type_is_refused_before_its_first_line() 
         ("type=products", NDJSON, "", "The file is empty."),
         ("type=products", NDJSON, " \n \n", "The file has no records."),
         ("type=products", CSV, "sku,price\r\n", "The file has no records."),
-        ("type=products", NDJSON, "sku,price\nA,1\n", "is the file CSV?"),
+        ("type=products", NDJSON, "sku,price\nA,1\n", "Is the file CSV?"),
         ("type=products", CSV, "PK\x03\x04\x14", "This is a zip file"),
         ("type=products", CSV, "sku,pric\nA,1\n", "column 2: products has no column \"pric\""),
         ("type=products", CSV, "sku,colour\nA,1\n", "products has no column \"colour\"."),

@@ -41,7 +41,7 @@ impl Site {
         tracing::info!(
             erased_before = listed.len(),
             erased_again = again,
-            "persons were looked for"
+            "looked for persons who were erased before"
         );
         Ok(again)
     }

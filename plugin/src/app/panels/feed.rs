@@ -20,16 +20,16 @@ pub(super) async fn content(shop: &Shop) -> Result<PanelContent, Error> {
         seconds => format!("{} seconds", with_separators(seconds)),
     };
     let table = Table::new(["What", "Now"])
-        .row(["Changes without a place".to_owned(), with_separators(backlog.queued)])
-        .row(["For at most".to_owned(), behind])
+        .row(["Changes that are not yet in the feed".to_owned(), with_separators(backlog.queued)])
+        .row(["Waiting for at most".to_owned(), behind])
         .row(["Latest change".to_owned(), shown(moment_of(clock.seq))])
-        .row(["Clients may go on from".to_owned(), shown(moment_of(clock.floor))]);
+        .row(["Clients can continue from".to_owned(), shown(moment_of(clock.floor))]);
     let content = PanelContent::new().table(table);
     if backlog.behind <= LATE {
         return Ok(content);
     }
     Ok(content.note(
-        "Changes get their places later than they should: see the log of the hosts for the cause.",
+        "Changes enter the feed later than they should: see the log of the hosts for the cause.",
     ))
 }
 

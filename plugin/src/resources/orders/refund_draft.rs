@@ -185,7 +185,8 @@ impl<'o> Asked<'o> {
                 return Ok(Some(part));
             }
             Err(TooMuch::Pieces) => {
-                let detail = format!("Only {} of it can be given back.", left.quantity);
+                let detail =
+                    format!("Only {} pieces of it can still be given back.", left.quantity);
                 draft.fault_with(
                     FaultKind::OverRefunded,
                     NEW_QUANTITY.name,
