@@ -2,10 +2,11 @@
 //! `commands.rs`; the commands of extensions are added in `declared.rs`.
 
 use std::ffi::OsString;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser,
+};
 use ipnet::IpNet;
 use time::PrimitiveDateTime;
 
@@ -148,8 +149,8 @@ pub(super) struct BackupArgs {
     /// The folder for all backups; it is created if it does not exist.
     pub(super) folder: PathBuf,
     /// Keep only so many of the newest complete backups there, and remove older ones.
-    #[arg(long, value_name = "N")]
-    pub(super) keep: Option<NonZeroU32>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    pub(super) keep: Option<u32>,
     /// Copy the key of secrets too. Whoever has such a backup has every secret of the site.
     #[arg(long)]
     pub(super) with_key: bool,

@@ -90,7 +90,7 @@ async fn run(
     let secrets = Arc::new(keys::secrets(&databases, settings.secret_key.clone()));
     match &cli.command {
         Some(Command::Backup(BackupArgs { folder, keep, with_key })) => {
-            let keep = keep.map(|keep| usize::try_from(keep.get()).unwrap_or(usize::MAX));
+            let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
             let wishes = backup::Wishes { folder, keep, with_key: *with_key };
             return print([backup::backup(&databases, &secrets, wishes).await?.display()]);
         }

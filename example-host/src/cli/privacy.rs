@@ -83,12 +83,13 @@ async fn erase(site: &Site, args: EraseArgs) -> Result<(), Failure> {
     (erasure.dry_run, erasure.keep_until, erasure.force) = (dry_run, keep_until, force);
     let erased = site.erase_person(&erasure).await?;
     let open: Vec<&str> = erased.open().collect();
-    if !force && !open.is_empty() && !dry_run {
+    if !force && !open.is_empty() {
         let open = open.join(", ");
-        let why = format!(
-            "nothing was erased, because this is not completed: {open}; --force erases it, too"
-        );
-        return Err(why.into());
+        let why = format!("because this is not completed: {open}; --force erases it, too");
+        if !dry_run {
+            return Err(format!("nothing was erased, {why}").into());
+        }
+        tracing::warn!("nothing would be erased, {why}");
     }
     let is_incomplete = erasure.keep_until.is_none()
         && erased.parts.values().any(|part| !part.remaining.is_empty());

@@ -2,6 +2,7 @@
 //! cannot be opened. The extensions are informed, so that clients with a copy of their data start over.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -170,7 +171,13 @@ fn engine_of(url: &DatabaseUrl) -> Engine {
 
 fn read(backup: &Path) -> Result<Manifest, Error> {
     let path = backup.join(MANIFEST);
-    let text = std::fs::read(&path).map_err(|error| Error::file(&path, error))?;
+    let text = std::fs::read(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::Invalid(format!(
+            "{} is not a backup: it has no {MANIFEST}; name the folder that `backup` has printed",
+            backup.display()
+        )),
+        _ => Error::file(&path, error),
+    })?;
     let is_partial = backup.extension().is_some_and(|end| end == "partial");
     let manifest: Option<Manifest> = serde_json::from_slice(&text).ok();
     let manifest = manifest.filter(|manifest| manifest.form == FORM && !is_partial);

@@ -258,7 +258,7 @@ async fn a_backup_that_cannot_be_restored_leaves_nothing_behind() {
         Engine::Postgres | Engine::MariaDb => Engine::Sqlite,
     });
     let line = restore(&place.path("backups")).await;
-    assert!(line.contains("backup.json: No such file"), "{line}");
+    assert!(line.contains("is not a backup: it has no backup.json; name the folder"), "{line}");
     let half = place.path("half.partial");
     std::fs::create_dir(&half).unwrap();
     std::fs::copy(backup.join("backup.json"), half.join("backup.json")).unwrap();

@@ -323,7 +323,10 @@ async fn a_dry_run_counts_and_what_is_not_completed_prevents_an_erasure() {
         let call = place.call(&format!("privacy erase --email quinx@example.com {words}"));
         call.word("--reason").word("a letter of 3 May").finish().await
     };
-    let rows = call("--dry-run").await.succeeds();
+    let dry = call("--dry-run").await;
+    let warning = "nothing would be erased, because this is not completed: contact ";
+    assert!(dry.err().contains(warning), "{}", dry.err());
+    let rows = dry.succeeds();
     let expected = [
         ["contacts", "people", "1", "0"],
         ["host", "groups", "1", "0"],
