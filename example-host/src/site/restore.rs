@@ -100,6 +100,9 @@ impl Restoration<'_> {
                 taken.display()
             )));
         }
+        for file in self.manifest.parts.iter().flat_map(|part| &part.files) {
+            files::check(&self.backup.join(file)).await?;
+        }
         if staging.exists() {
             std::fs::remove_dir_all(&staging).map_err(|error| Error::file(&staging, error))?;
         }
@@ -109,7 +112,6 @@ impl Restoration<'_> {
             keys::restore(self.backup, self.secrets)?;
             for part in &self.manifest.parts {
                 for file in &part.files {
-                    files::check(&self.backup.join(file)).await?;
                     copy(&self.backup.join(file), &staging.join(place(part)))?;
                 }
             }

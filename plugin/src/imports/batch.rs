@@ -202,12 +202,8 @@ impl<'i> Batch<'i> {
     /// Whether a line names a record that an earlier one of the same transaction may have made or renamed, so that it
     /// has to be looked up again.
     pub(super) fn awaits(&self, position: usize) -> bool {
-        let names_own = |line: &Prepared| {
-            let by_text = matches!(&line.key, Some(Known { compared: Compared::Text(_), .. }));
-            line.names_own || by_text
-        };
         let line = self.lines.get(position);
-        line.is_some_and(|line| line.awaits_own || (self.has_spread && names_own(line)))
+        line.is_some_and(|line| line.awaits_own || (self.has_spread && line.names_own))
     }
 
     /// Whether the latest line has failed because somebody else may have created its record since it was looked for,
@@ -488,12 +484,19 @@ impl<'i> Batch<'i> {
     /// Forgets the records that a line has changed, of which `before` is its own, so that a later line finds them as
     /// this one leaves them.
     fn forget(&mut self, written: &Draft, before: Option<&Record>) -> Result<(), Error> {
-        if (self.service.spreads)(written, before)? {
-            self.has_spread = true;
-            self.records.clear();
-        } else if let Some(before) = before {
+        if let Some(before) = before {
             self.records.remove(&before.key());
         }
+        if !(self.service.spreads)(written, before)? {
+            return Ok(());
+        }
+        self.has_spread = true;
+        let Some(PartOf { by, .. }) = self.import.resource.part_of else {
+            self.records.clear();
+            return Ok(());
+        };
+        let whole = before.map_or_else(|| written.need(by), |before| before.need(by))?;
+        self.records.retain(|_, part| part.need(by).ok() != Some(whole));
         Ok(())
     }
 }

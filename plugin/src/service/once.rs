@@ -14,7 +14,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use host_interface::Response;
 use time::Duration;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::call::{Call, Shop};
 use super::key_queue::{HeldKey, in_progress};
@@ -36,7 +36,8 @@ use crate::wire::answer;
 pub async fn begin(call: &Call<'_>) -> Result<Transaction, Error> {
     let mut transaction = call.shop.store.begin().await?;
     let Some(key) = call.key else { return Ok(transaction) };
-    let Some((fingerprint, answer)) = claim(keyed(key), key, &mut transaction).await? else {
+    let Some((fingerprint, answer)) = claim(keyed(key), key.deadline, &mut transaction).await?
+    else {
         return Ok(transaction);
     };
     // Nothing was written; the commit confirms what was read.
@@ -51,7 +52,7 @@ pub async fn begin(call: &Call<'_>) -> Result<Transaction, Error> {
 /// When the key belongs to another request, or when that takes too long.
 pub async fn take(key: &HeldKey<'_>, transaction: &mut Transaction) -> Result<(), Error> {
     let of = Keyed { fingerprint: TAKEN, ..keyed(key) };
-    if let Some((fingerprint, _)) = claim(of, key, transaction).await? {
+    if let Some((fingerprint, _)) = claim(of, key.deadline, transaction).await? {
         return Err(if fingerprint == TAKEN { in_progress() } else { reused() });
     }
     let keep = sql::keep_answer(of, StoredAnswer::default(), transaction.dialect());
@@ -118,18 +119,18 @@ pub async fn sweep(shop: &Shop) -> Result<(), Error> {
 /// Claims a key that is free; otherwise the fingerprint and the answer of the earlier request with it.
 async fn claim(
     of: Keyed<'_>,
-    key: &HeldKey<'_>,
+    deadline: Instant,
     transaction: &mut Transaction,
 ) -> Result<Option<(String, StoredAnswer)>, Error> {
     let claim = sql::claim_key(of, transaction.dialect());
     let claims = claim.is_some();
     if let Some(claim) = claim {
-        let claimed = timeout_at(key.deadline, transaction.change(claim)).await;
+        let claimed = timeout_at(deadline, transaction.change(claim)).await;
         if claimed.map_err(|_| in_progress())?? == 1 {
             return Ok(None);
         }
     }
-    match find(key, transaction).await? {
+    match find(of, transaction).await? {
         // The row that was in the way has just been swept.
         None if claims => Err(store::interrupted()),
         found => Ok(found),
@@ -138,10 +139,10 @@ async fn claim(
 
 /// The fingerprint and the answer of the earlier request with the key.
 async fn find(
-    key: &HeldKey<'_>,
+    of: Keyed<'_>,
     transaction: &mut Transaction,
 ) -> Result<Option<(String, StoredAnswer)>, Error> {
-    let found = transaction.rows(sql::find_key(key.user(), key.text())).await?;
+    let found = transaction.rows(sql::find_key(of.user, of.key)).await?;
     Ok(found.into_iter().next().map(|found| {
         let KeptAnswer { fingerprint, status, location, etag, body } = found;
         (fingerprint, StoredAnswer { status, location, etag, body })

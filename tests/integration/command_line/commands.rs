@@ -164,6 +164,7 @@ async fn a_user_has_several_tokens_with_limits() {
     for (rest, says) in [
         ("ann --name erp", "there is already a token called \"erp\""),
         ("bob --name erp", "there is no user called \"bob\""),
+        ("ann --name x --scope com_fixture:eat", "\"com_fixture:eat\" is not a scope"),
         ("ann --name x --scope com_fix:look", "such as com_fixture:look, or *:view"),
         ("ann --name x --expires 2020-01-01", "a token must not end in the past"),
         ("ann --name x --rate 0", "a rate must be from 1 to 1000000 requests a minute"),

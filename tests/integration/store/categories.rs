@@ -4,6 +4,18 @@ use serde_json::{Value, json};
 
 use crate::support::harness::Shop;
 
+/// Categories below each other, the first of them at the top.
+pub(super) async fn branch(shop: &Shop, titles: &[&str]) -> Vec<i64> {
+    let mut made = vec![];
+    for title in titles {
+        let parent_id = made.last().copied().unwrap_or(0);
+        made.push(
+            shop.create("/categories", json!({"title": title, "parent_id": parent_id})).await,
+        );
+    }
+    made
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_category_has_a_unique_alias_a_level_and_a_path() {
     let shop = Shop::open().await;
@@ -52,10 +64,7 @@ async fn an_empty_alias_is_made_from_the_title_even_if_the_category_has_it_alrea
 #[tokio::test(flavor = "multi_thread")]
 async fn moving_a_category_moves_its_branch_and_a_cycle_is_refused() {
     let shop = Shop::open().await;
-    let mut above = 0;
-    for title in ["a", "b", "c", "d"] {
-        above = shop.create("/categories", json!({"title": title, "parent_id": above})).await;
-    }
+    assert_eq!(branch(&shop, &["a", "b", "c", "d"]).await, [1, 2, 3, 4]);
     let other = shop.create("/categories", json!({"title": "other"})).await;
     // Its path begins like that of `b`, and so do the paths of its descendants.
     let sibling = shop.create("/categories", json!({"title": "b-2", "parent_id": 1})).await;

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::imports::import;
-use crate::support::harness::Shop;
+use crate::support::harness::{NDJSON, Shop};
 
 const CSV: &str = "text/csv";
-const NDJSON: &str = "application/x-ndjson";
 
 /// A store whose imports have two lines in a transaction.
 async fn shop() -> Shop {

@@ -11,10 +11,9 @@ use plugin::model::resource::Resource;
 use plugin::resources::REGISTRY;
 use serde_json::{Value, json};
 
-use crate::support::harness::{Answer, Setup, Shop};
+use crate::support::harness::{Answer, NDJSON, Setup, Shop};
 
 const CSV: &str = "text/csv";
-const NDJSON: &str = "application/x-ndjson";
 
 /// Sends a file, and returns the lines of the report and the summary.
 pub(super) async fn import(

@@ -1,13 +1,13 @@
 //! Lines of an import that depend on what earlier lines of the same file have changed: each is written as a request of
 //! its own would be, after those for the lines before it.
 
-use example_host::{Force, NewUser};
+use example_host::Force;
 use serde_json::{Value, json};
 
+use super::categories::branch;
 use super::imports::{counts, import};
-use crate::support::harness::Shop;
-
-const NDJSON: &str = "application/x-ndjson";
+use crate::support::harness::{NDJSON, Shop};
+use crate::support::visitor::id;
 
 /// Imports records, and returns the result of each line and the first error of one that has failed.
 async fn results(shop: &Shop, query: &str, records: &[Value]) -> Vec<String> {
@@ -18,18 +18,6 @@ async fn results(shop: &Shop, query: &str, records: &[Value]) -> Vec<String> {
         None => line["result"].as_str().unwrap().to_owned(),
     });
     shown.collect()
-}
-
-/// Categories below each other, the first of them at the top.
-async fn branch(shop: &Shop, titles: &[&str]) -> Vec<i64> {
-    let mut made = vec![];
-    for title in titles {
-        let parent_id = made.last().copied().unwrap_or(0);
-        made.push(
-            shop.create("/categories", json!({"title": title, "parent_id": parent_id})).await,
-        );
-    }
-    made
 }
 
 async fn path(shop: &Shop, category: i64) -> Value {
@@ -101,17 +89,11 @@ async fn the_last_line_that_makes_a_variant_the_default_holds() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_keeps_a_user_whom_the_host_has_removed_since() {
     let shop = Shop::open().await;
-    let user = NewUser {
-        email: "bob@example.com".to_owned(),
-        username: "bob".to_owned(),
-        groups: vec!["Registered".to_owned()],
-        password: None,
-    };
-    let user = shop.site.add_user(user).await.unwrap();
+    let user = id(&shop.site, "registered").await;
     let order = json!({"user_email": "bob@example.com", "user_id": user});
     let path = format!("/orders/{}", shop.create("/orders", order).await);
     let before = shop.get(&path).send().await.expect(200).json();
-    shop.site.remove_user("bob", Force::No).await.unwrap();
+    shop.site.remove_user("registered", Force::No).await.unwrap();
 
     let same = json!({"user_id": user});
     let again = shop.patch(&path, same.clone()).send().await.expect(200).json();

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::bare::{Bare, KeyedHeaders};
 use crate::support::databases::Engine;
-use crate::support::harness::{Answer, Ask, ROOT, Role, Shop};
+use crate::support::harness::{Answer, Ask, NDJSON, ROOT, Role, Shop};
 use crate::support::ledger::Client;
 use crate::support::process::{Place, Served, stop};
 use crate::support::smtp::Sink;
@@ -145,7 +145,7 @@ async fn an_import_and_another_write_never_have_the_same_key() {
     let import = |name: &str, key: &str| {
         let line = json!({"manufacturer_name": name}).to_string();
         let import = shop.request("POST", "/imports?type=manufacturers&mode=create");
-        import.file("application/x-ndjson", line).header("idempotency-key", key)
+        import.file(NDJSON, line).header("idempotency-key", key)
     };
     post("Birch", "of-a-write").send().await.expect(201);
     let imported = import("Oak", "of-an-import").send().await.expect(200);

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::imports::{counts, import};
-use crate::support::harness::{Role, Shop};
+use crate::support::harness::{NDJSON, Role, Shop};
 
 const CSV: &str = "text/csv";
-const NDJSON: &str = "application/x-ndjson";
 
 /// The text of an export.
 async fn exported(shop: &Shop, path: &str, media_type: &str) -> String {

@@ -11,10 +11,9 @@ use sha2::Digest;
 use super::imports::{counts, import, number, report};
 use crate::support::bare::{Bare, Directory};
 use crate::support::databases::Engine;
-use crate::support::harness::{Role, Shop};
+use crate::support::harness::{NDJSON, Role, Shop};
 
 const CSV: &str = "text/csv";
-const NDJSON: &str = "application/x-ndjson";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_that_was_interrupted_goes_on_with_the_same_file_only() {
