@@ -144,6 +144,13 @@ pub(super) enum Command {
     Declared(Vec<OsString>),
 }
 
+impl Command {
+    /// Whether it looks for something that only a site in use has.
+    pub(super) fn seeks_what_is_there(&self) -> bool {
+        matches!(self, Self::Audit(_) | Self::Privacy(_) | Self::User(UserCommand::List(_)))
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct BackupArgs {
     /// The folder for all backups; it is created if it does not exist.

@@ -101,6 +101,8 @@ async fn run(
         }
         _ => {}
     }
+    let seeks = cli.command.as_ref().is_some_and(Command::seeks_what_is_there);
+    let made = databases.host().path().filter(|file| seeks && !file.exists());
     let loaded = Site::load(&databases, &libraries?, &settings.mail)?;
     // Wrong usage is reported before a database is created.
     let given = match &cli.command {
@@ -125,5 +127,13 @@ async fn run(
         (Some(command), None) => commands::administer(&site, command, words).await,
     };
     site.close().await;
+    if let Some(file) = made.filter(|_| done.is_ok()) {
+        // The command has found nothing, which is true and hardly what somebody in the wrong folder needs to know.
+        let file = file.display();
+        let _ = writeln!(
+            std::io::stderr(),
+            "example-host: this site is new, because there was no {file}"
+        );
+    }
     done
 }

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::admin;
 use crate::base::settings::Settings;
 use crate::base::tls_files::TlsFiles;
 use crate::base::variables::HOST_LISTEN;
@@ -64,6 +65,7 @@ pub(super) async fn quick_start(
     if let Some(first) = first {
         lines.extend([
             String::new(),
+            format!("Sign in at     {scheme}://{address}{}", admin::BASE),
             format!("Administrator  {}", first.username),
             format!("Password       {}", first.password),
             format!("API token      {}", first.token),

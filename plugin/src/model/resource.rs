@@ -215,9 +215,7 @@ impl Resource {
 
     /// The name that administrators see.
     pub fn title(&self) -> String {
-        let mut letters = self.title.unwrap_or(self.kind).chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        first.into_iter().chain(letters).collect()
+        capitalised(self.title.unwrap_or(self.kind))
     }
 
     /// Whether a route reads a single record, so that others can link to it.
@@ -572,6 +570,13 @@ pub struct Nested {
     pub by: &'static str,
     /// The resource's filters that are available here too.
     pub filters: &'static [&'static str],
+}
+
+/// The text with a capital letter at its beginning.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Whether one of these fields has the name.

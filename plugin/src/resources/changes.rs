@@ -29,7 +29,9 @@ static CHANGES: Resource = Resource {
 pub(super) const SERVICE: Service = Service {
     special: &[Special {
         action: None,
-        ..get("changes", "follow", Answer::Changes, |call| Box::pin(list(call)))
+        ..get("changes", "follow", "Follow the changes of all records", Answer::Changes, |call| {
+            Box::pin(list(call))
+        })
     }],
     ..Service::of(&CHANGES)
 };

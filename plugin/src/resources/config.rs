@@ -22,7 +22,9 @@ pub(crate) static CONFIG: Resource = Resource {
 .checked();
 
 pub(crate) const SERVICE: Service = Service {
-    special: &[get("config", "show", Answer::Open, |call| Box::pin(show(call)))],
+    special: &[get("config", "show", "Read the configuration", Answer::Open, |call| {
+        Box::pin(show(call))
+    })],
     ..Service::of(&CONFIG)
 };
 

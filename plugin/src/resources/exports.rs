@@ -25,7 +25,9 @@ static EXPORTS: Resource = Resource {
 pub(super) const SERVICE: Service = Service {
     special: &[Special {
         action: None,
-        ..get("exports/{type}", "export", Answer::Export, |call| Box::pin(export(call)))
+        ..get("exports/{type}", "export", "Export all records of a type", Answer::Export, |call| {
+            Box::pin(export(call))
+        })
     }],
     ..Service::of(&EXPORTS)
 };

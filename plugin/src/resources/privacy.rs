@@ -33,16 +33,26 @@ pub(super) const SERVICE: Service = Service {
         Special {
             action: Some(ACTION),
             asset: Some(WHOLE),
-            ..post("privacy/export", EXPORT, &PERSON, Answer::Person(EXPORT), |call| {
-                Box::pin(export(call))
-            })
+            ..post(
+                "privacy/export",
+                EXPORT,
+                "Export a person's data",
+                &PERSON,
+                Answer::Person(EXPORT),
+                |call| Box::pin(export(call)),
+            )
         },
         Special {
             action: Some(ACTION),
             asset: Some(WHOLE),
-            ..post("privacy/erase", ERASE, &ERASURE, Answer::Person(ERASE), |call| {
-                Box::pin(erase(call))
-            })
+            ..post(
+                "privacy/erase",
+                ERASE,
+                "Erase a person's data",
+                &ERASURE,
+                Answer::Person(ERASE),
+                |call| Box::pin(erase(call)),
+            )
         },
     ],
     ..Service::of(&PRIVACY)

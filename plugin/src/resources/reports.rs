@@ -23,26 +23,44 @@ static REPORTS: Resource = Resource {
 
 pub(super) const SERVICE: Service = Service {
     special: &[
-        get("reports/sales", "sales", Answer::Report(&sales::REPORT), |call| {
+        get("reports/sales", "sales", "Report on sales", Answer::Report(&sales::REPORT), |call| {
             Box::pin(show(call, &sales::REPORT, |asked, store, _| {
                 Box::pin(sales::show(asked, store))
             }))
         }),
-        get("reports/products", "products", Answer::Report(&products::REPORT), |call| {
-            Box::pin(show(call, &products::REPORT, |asked, store, days| {
-                Box::pin(products::show(asked, store, &days.products))
-            }))
-        }),
-        get("reports/customers", "customers", Answer::Report(&customers::REPORT), |call| {
-            Box::pin(show(call, &customers::REPORT, |asked, store, days| {
-                Box::pin(customers::show(asked, store, &days.customers))
-            }))
-        }),
-        get("reports/inventory", "inventory", Answer::Report(&inventory::REPORT), |call| {
-            Box::pin(show(call, &inventory::REPORT, |asked, store, _| {
-                Box::pin(inventory::show(asked, store))
-            }))
-        }),
+        get(
+            "reports/products",
+            "products",
+            "Report on products",
+            Answer::Report(&products::REPORT),
+            |call| {
+                Box::pin(show(call, &products::REPORT, |asked, store, days| {
+                    Box::pin(products::show(asked, store, &days.products))
+                }))
+            },
+        ),
+        get(
+            "reports/customers",
+            "customers",
+            "Report on customers",
+            Answer::Report(&customers::REPORT),
+            |call| {
+                Box::pin(show(call, &customers::REPORT, |asked, store, days| {
+                    Box::pin(customers::show(asked, store, &days.customers))
+                }))
+            },
+        ),
+        get(
+            "reports/inventory",
+            "inventory",
+            "Report on inventory",
+            Answer::Report(&inventory::REPORT),
+            |call| {
+                Box::pin(show(call, &inventory::REPORT, |asked, store, _| {
+                    Box::pin(inventory::show(asked, store))
+                }))
+            },
+        ),
     ],
     ..Service::of(&REPORTS)
 };

@@ -60,15 +60,24 @@ pub(crate) static VOUCHERS: Resource = Resource {
 
 pub(crate) const SERVICE: Service = Service {
     special: &[
-        post("vouchers/{id:digits}/adjust", "adjust", &ADJUSTMENT, Answer::One(&BALANCE), |call| {
-            Box::pin(adjust(call))
-        }),
+        post(
+            "vouchers/{id:digits}/adjust",
+            "adjust",
+            "Adjust the balance of a voucher",
+            &ADJUSTMENT,
+            Answer::One(&BALANCE),
+            |call| Box::pin(adjust(call)),
+        ),
         Special {
             // A valid token is enough, because the route shows only the user's own vouchers.
             action: None,
-            ..get("vouchers/mine", "mine", Answer::Computed(&MINE, SHOWN), |call| {
-                Box::pin(mine(call))
-            })
+            ..get(
+                "vouchers/mine",
+                "mine",
+                "List your own vouchers",
+                Answer::Computed(&MINE, SHOWN),
+                |call| Box::pin(mine(call)),
+            )
         },
     ],
     derive: Some(|draft, before, write| Box::pin(derive(draft, before, write))),

@@ -137,15 +137,30 @@ pub(super) const SERVICE: Service = Service {
     derive: Some(|draft, before, write| Box::pin(derive(draft, before, write))),
     before_update: Some(|before, after, write| Box::pin(restart(before, after, write))),
     special: &[
-        post("webhooks/{id:digits}/test", "test", &TEST, Answer::Entry(&DELIVERIES), |call| {
-            Box::pin(test(call))
-        }),
-        post("webhooks/{id:digits}/rotate", "rotate", &ROTATION, Answer::One(&WEBHOOKS), |call| {
-            Box::pin(rotate(call))
-        }),
-        post("webhooks/{id:digits}/replay", "replay", &REPLAY, Answer::One(&WEBHOOKS), |call| {
-            Box::pin(replay(call))
-        }),
+        post(
+            "webhooks/{id:digits}/test",
+            "test",
+            "Send a test to a webhook",
+            &TEST,
+            Answer::Entry(&DELIVERIES),
+            |call| Box::pin(test(call)),
+        ),
+        post(
+            "webhooks/{id:digits}/rotate",
+            "rotate",
+            "Replace the secret of a webhook",
+            &ROTATION,
+            Answer::One(&WEBHOOKS),
+            |call| Box::pin(rotate(call)),
+        ),
+        post(
+            "webhooks/{id:digits}/replay",
+            "replay",
+            "Send earlier changes to a webhook again",
+            &REPLAY,
+            Answer::One(&WEBHOOKS),
+            |call| Box::pin(replay(call)),
+        ),
     ],
     ..Service::of(&WEBHOOKS)
 };

@@ -120,6 +120,8 @@ pub struct Special {
     pub path: &'static str,
     /// The route's name, after the resource's kind.
     pub name: &'static str,
+    /// What it does, in a few words.
+    pub summary: &'static str,
     /// The permission that it needs on the resource's asset.
     pub action: Option<&'static str>,
     /// The kind of the resource with the asset, if it is another one.

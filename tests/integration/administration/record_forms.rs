@@ -184,7 +184,7 @@ async fn a_record_that_was_changed_meanwhile_is_asked_about() {
     assert_eq!(seen.status, 422, "{}", seen.html);
     seen.says("Birch has changed".replace("Birch", "Theirs").as_str());
     for (title, mine, theirs) in
-        [("Manufacturer name", "Mine", "Theirs"), ("Manufacturer desc", "Also mine", "Old")]
+        [("Manufacturer name", "Mine", "Theirs"), ("Manufacturer description", "Also mine", "Old")]
     {
         seen.says(&format!("<legend>{title}</legend>"));
         seen.says(&format!("Keep mine: <bdi class=\"value\">{mine}</bdi>"));

@@ -40,6 +40,22 @@ async fn a_password_is_read_from_standard_input_and_never_asked_for() {
     assert_eq!(place.refusal(add).await, "the password is empty");
 }
 
+/// Somebody in the wrong folder would otherwise believe that a person was erased.
+#[tokio::test]
+async fn a_search_on_a_site_that_was_not_there_is_marked_as_such() {
+    let place = Place::of_the_fixture();
+    let erase = "privacy erase --email ann@example.com --reason asked";
+    let erased = place.call(erase).finish().await;
+    erased.succeeds();
+    let note = "example-host: this site is new, because there was no data/host.db\n";
+    assert_eq!(erased.err(), note);
+    for again in [erase, "audit verify", "user list"] {
+        let again = place.call(again).finish().await;
+        again.succeeds();
+        assert_eq!(again.err(), "");
+    }
+}
+
 #[tokio::test]
 async fn a_password_is_set_from_standard_input_without_a_terminal() {
     let place = Place::of_the_fixture();

@@ -182,6 +182,14 @@ pub(crate) enum Shape {
     Raw,
 }
 
+impl Attribute {
+    /// Whether it is an integer that identifies something, such as a key or the number of an invoice.
+    pub(crate) fn identifies(&self) -> bool {
+        let last = self.name.rsplit('_').next();
+        self.shape == Shape::Whole && matches!(last, Some("id" | "key" | "number"))
+    }
+}
+
 impl Types {
     /// The type with this name.
     pub(crate) fn kind(&self, name: &str) -> Option<&Kind> {

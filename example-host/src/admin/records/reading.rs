@@ -221,8 +221,7 @@ impl<'d> Routes<'d> {
             // What adds to a list has the path of the list.
             let adds = self.at(&found.form, Method::Get).is_some_and(Found::is_list);
             let title = if adds && !route.summary.is_empty() {
-                // Such as "Add one shipment": a form is for one anyway.
-                route.summary.replacen(" one ", " ", 1)
+                route.summary.clone()
             } else {
                 in_words(last(end), false)
             };

@@ -69,7 +69,7 @@ impl Shown {
 /// A value of an attribute; `longest` is the maximum number of characters of a text.
 pub(crate) fn shown(attribute: &Attribute, value: &Value, names: &Names, longest: usize) -> Shown {
     let Some(kind) = &attribute.reference else {
-        return of_shape(&attribute.shape, value, longest);
+        return of_attribute(attribute, value, longest);
     };
     let id = openapi::plain(value);
     // No record has the key 0 in stores that use it for none.
@@ -104,7 +104,7 @@ pub(crate) fn plain(value: &Value, longest: usize) -> Shown {
 pub(crate) fn label(record: &Record, kind: &Kind) -> String {
     let parts = kind.label.iter().filter_map(|name| {
         let attribute = kind.attribute(name)?;
-        let shown = of_shape(&attribute.shape, record.attributes.get(name)?, LABEL);
+        let shown = of_attribute(attribute, record.attributes.get(name)?, LABEL);
         (!shown.text.trim().is_empty()).then_some(shown.text)
     });
     let parts: Vec<String> = parts.collect();
@@ -119,6 +119,14 @@ pub(crate) fn related(record: &Identity, names: &Names, longest: usize) -> Shown
     let name = names.of(record).unwrap_or(&record.id);
     let exact = if name == record.id { String::new() } else { record.id.clone() };
     Shown { exact, names: Some(record.clone()), ..cut(name, longest) }
+}
+
+fn of_attribute(attribute: &Attribute, value: &Value, longest: usize) -> Shown {
+    // People look for it with its digits, and no search finds separators.
+    if attribute.identifies() && value.is_i64() {
+        return Shown { look: Look::Number, ..cut(&openapi::plain(value), longest) };
+    }
+    of_shape(&attribute.shape, value, longest)
 }
 
 fn of_shape(shape: &Shape, value: &Value, longest: usize) -> Shown {
@@ -239,13 +247,17 @@ mod tests {
 
     #[test]
     fn a_record_is_called_by_the_parts_of_its_name_or_by_its_key() {
-        let properties = json!({"id": {"type": "integer"}, "name": {"type": "string"}, "size": {"type": "integer"}});
-        let item = json!({"x-label": ["name", "of", "size"], "properties": properties});
+        let whole = json!({"type": "integer"});
+        let properties =
+            json!({"id": whole, "name": {"type": "string"}, "size": whole, "part_number": whole});
+        let item =
+            json!({"x-label": ["name", "of", "size", "part_number"], "properties": properties});
         let kind = kind_of_list(&[], json!({"type": "array", "items": item}));
-        let records = json!([{"id": 7, "name": "Lamp", "size": 1200}, {"id": 8, "name": " "}]);
+        let lamp = json!({"id": 7, "name": "Lamp", "size": 1200, "part_number": 4711});
+        let records = json!([lamp, {"id": 8, "name": " "}]);
         let listed = crate::admin::records::record::Listed::read(&kind, &records);
         let labels: Vec<String> = listed.records.iter().map(|of| label(of, &kind)).collect();
-        assert_eq!(labels, ["Lamp 1,200", "8"]);
+        assert_eq!(labels, ["Lamp 1,200 4711", "8"]);
         let mut names = Names::default();
         names.add(&listed.records, |_| Some(&kind));
         assert_eq!(names.of(&listed.records[1].identity()), Some("8"));

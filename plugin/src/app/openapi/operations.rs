@@ -195,21 +195,7 @@ fn summary(endpoint: &Endpoint) -> String {
             format!("List the {} of one {above}", nested.segment)
         }
         Operation::Import => "Import a file of records".to_owned(),
-        Operation::Special(special) => match (special.answer, special.body) {
-            (Answer::Part(..), body) => {
-                format!("Add one {}", body.map_or(*singular, |body| body.singular))
-            }
-            (Answer::Computed(..), _) => format!("List your own {all}"),
-            (Answer::Report(_), _) => format!("Report on {}", special.name),
-            (Answer::Changes, _) => "Follow the changes of all records".to_owned(),
-            (Answer::Export, _) => "Export all records of a type".to_owned(),
-            (Answer::Person(what), _) => {
-                let (first, rest) = what.split_at(1);
-                format!("{}{rest} a person's data", first.to_uppercase())
-            }
-            (_, Some(body)) => format!("Add one {} of a {singular}", body.singular),
-            (_, None) => format!("Read the {singular}"),
-        },
+        Operation::Special(special) => special.summary.to_owned(),
     }
 }
 

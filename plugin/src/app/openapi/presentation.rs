@@ -1,11 +1,12 @@
-//! The `x-` members by which an administration shows records: what OpenAPI has no word for.
+//! How people see records, as far as their schemas do not have it: the titles of fields whose names are no words, and the
+//! `x-` members by which an administration shows records, for which OpenAPI has no word.
 
 use serde_json::{Value, json};
 
 use crate::app::routes::{Endpoint, Operation};
 use crate::model::field::Field;
 use crate::model::presentation::Group;
-use crate::model::resource::Resource;
+use crate::model::resource::{Resource, capitalised};
 use crate::model::value::Kind;
 use crate::resources::REGISTRY;
 
@@ -17,12 +18,39 @@ pub(super) fn naming(mut schema: Value, kind: &str) -> Value {
     schema
 }
 
+/// What people read for words of names that are run together or cut short.
+const WORDS: [(&str, &str); 14] = [
+    ("desc", "description"),
+    ("finalprice", "final price"),
+    ("isdefault", "is default"),
+    ("isocode", "ISO code"),
+    ("min", "minimum"),
+    ("max", "maximum"),
+    ("orderitem", "item"),
+    ("orderpayment", "payment"),
+    ("ordershipping", "shipping"),
+    ("orderstatus", "order status"),
+    ("params", "parameters"),
+    ("qty", "quantity"),
+    ("taxprofile", "tax profile"),
+    ("taxrate", "tax rate"),
+];
+
 /// A schema of values of a field, which may be the key of a record.
-pub(super) fn of_field(schema: Value, field: &Field) -> Value {
+pub(super) fn of_field(mut schema: Value, field: &Field) -> Value {
+    if let Some(title) = title(field) {
+        schema["title"] = json!(title);
+    }
     match (field.kind, field.refers) {
         (Kind::Key(kind), _) | (_, Some(kind)) => naming(schema, kind),
         _ => schema,
     }
+}
+
+/// The schema of a record's own key, which nobody knows by the name of its table.
+pub(super) fn of_key(mut schema: Value) -> Value {
+    schema["title"] = json!("ID");
+    schema
 }
 
 /// Adds to the schema of a computed row where people find it.
@@ -46,10 +74,46 @@ pub(super) fn of_record(schema: &mut Value, resource: &Resource) {
     }
 }
 
+/// The title of a field whose name is no words; the others need none.
+fn title(field: &Field) -> Option<String> {
+    let name = match field.kind {
+        Kind::Key(_) => field.name.strip_suffix("_id").unwrap_or(field.name),
+        _ => field.name,
+    };
+    let known = |word| WORDS.iter().find(|(of, _)| *of == word).map(|(_, words)| *words);
+    name.split('_').any(|word| known(word).is_some()).then(|| {
+        let words = name.split('_').map(|word| match word {
+            "id" | "sku" => word.to_ascii_uppercase(),
+            _ => known(word).unwrap_or(word).to_owned(),
+        });
+        capitalised(&words.collect::<Vec<_>>().join(" "))
+    })
+}
+
 /// The kinds of the records that are deleted with a record, if the route deletes one.
 pub(super) fn cascade(endpoint: &Endpoint) -> Vec<&'static str> {
     let Operation::Delete = endpoint.operation else { return Vec::new() };
     let is_owned = |field: &Field| field.owned && field.kind == Kind::Key(endpoint.resource().kind);
     let owned = REGISTRY.iter().filter(|resource| resource.fields().any(is_owned));
     owned.map(|resource| resource.kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::field::{int, key, text};
+
+    #[test]
+    fn a_field_whose_name_is_no_words_has_a_title() {
+        for (field, written) in [
+            (text("orderitem_sku", 64), Some("Item SKU")),
+            (text("country_isocode_2", 2), Some("Country ISO code 2")),
+            (key("taxprofile_id", "taxprofiles"), Some("Tax profile")),
+            (int("max_sale_qty"), Some("Maximum sale quantity")),
+            (text("product_name", 255), None),
+            (key("country_id", "countries"), None),
+        ] {
+            assert_eq!(title(&field).as_deref(), written, "{}", field.name);
+        }
+    }
 }

@@ -273,10 +273,9 @@ fn example_object(members: &[(&str, Kind)]) -> Value {
 }
 
 /// What a new record gets where a body omits a field, as a sentence; `None` where its meaning has
-/// it, and for empty text.
+/// it, and for no value or an empty text.
 pub fn default_of(field: &Field) -> Option<String> {
     let value = match (field.initial, field.kind) {
-        (Initial::Unset, _) if field.nullable => "null".to_owned(),
         (Initial::Int(units), Kind::Decimal { places, shown, .. }) => {
             decimal_text(units, places, shown)
         }
@@ -391,10 +390,11 @@ fn decimal(places: u8, min: i64, max: i64) -> Value {
         _ => number.insert("exclusiveMaximum".to_owned(), json!(max / unit + 1)),
     };
     json!({
-        "anyOf": [{"type": "string", "pattern": text}, number],
-        "description": format!(
-            "An exact decimal with at most {places} digits after the point. Best sent as a string."
-        ),
+        "anyOf": [
+            {"type": "string", "pattern": text, "description": "Better than a number, which programs round."},
+            number,
+        ],
+        "description": format!("An exact decimal with at most {places} digits after the point."),
     })
 }
 

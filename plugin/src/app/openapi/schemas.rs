@@ -258,7 +258,8 @@ fn attributes(resource: &Resource, fields: &[&Field]) -> Value {
     let meaning = |name: &str| meaning(resource.schema_name(), resource.kind, name);
     let mut properties = json!({});
     if resource.shows_key {
-        properties[resource.key] = described(schema::key(), meaning(resource.key));
+        let key = presentation::of_key(schema::key());
+        properties[resource.key] = described(key, meaning(resource.key));
     }
     for field in fields {
         let schema = presentation::of_field(output(field), field);

@@ -22,6 +22,7 @@ pub(super) const SERVICE: Service = Service {
         post(
             "inventory/{id:digits}/adjust",
             "adjust",
+            "Adjust the stock of a product",
             &adjust::ADJUSTMENT,
             Answer::One(&record::INVENTORY),
             |call| Box::pin(adjust::one(call)),
@@ -29,6 +30,7 @@ pub(super) const SERVICE: Service = Service {
         post(
             "inventory/adjust",
             "adjust_all",
+            "Adjust the stock of several products",
             &adjust::ADJUSTMENTS,
             Answer::All(&record::INVENTORY),
             |call| Box::pin(adjust::all(call)),

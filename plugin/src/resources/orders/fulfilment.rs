@@ -122,6 +122,7 @@ pub(crate) const SERVICE: Service = Service {
         post(
             "orders/{id:digits}/status",
             "status",
+            "Change the status of an order",
             &STATUS_CHANGE,
             Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
             |call| Box::pin(history::change_status(call)),
@@ -129,6 +130,7 @@ pub(crate) const SERVICE: Service = Service {
         post(
             "orders/{id:digits}/tracking",
             "tracking",
+            "Add a tracking number to an order",
             &TRACKING,
             Answer::Part(&SHIPMENTS, ORDER_VERSION),
             |call| Box::pin(ship::track(call)),

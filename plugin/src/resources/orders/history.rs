@@ -38,6 +38,7 @@ pub(crate) const SERVICE: Service = Service {
         ..post(
             "orders/{id:digits}/history",
             "create",
+            "Add an entry to the history",
             &ORDERHISTORIES,
             Answer::Part(&ORDERHISTORIES, ORDER_VERSION),
             |call| Box::pin(create(call)),

@@ -134,6 +134,7 @@ pub(crate) const SERVICE: Service = Service {
             ..post(
                 "orders/{id:digits}/refunds",
                 "create",
+                "Add a refund",
                 &NEW_REFUND,
                 Answer::Part(&ORDERREFUNDS, ORDER_VERSION),
                 |call| Box::pin(create(call)),
@@ -144,6 +145,7 @@ pub(crate) const SERVICE: Service = Service {
             ..post(
                 "orders/{id:digits}/refunds/{refund_id:digits}/reverse",
                 "reverse",
+                "Reverse a refund",
                 &REVERSAL,
                 Answer::Part(&ORDERREFUNDS, ORDER_VERSION),
                 |call| Box::pin(reverse(call)),

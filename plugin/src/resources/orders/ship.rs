@@ -79,6 +79,7 @@ pub(crate) const SERVICE: Service = Service {
     special: &[post(
         "orders/{id:digits}/shipments",
         "create",
+        "Add a shipment",
         &NEW_SHIPMENT,
         Answer::Part(&SHIPMENTS, ORDER_VERSION),
         |call| Box::pin(create(call)),

@@ -36,6 +36,7 @@ pub(crate) const SERVICE: Service = Service {
         ..post(
             "products/{id:digits}/variants",
             "create",
+            "Add a variant",
             &VARIANTS,
             Answer::Part(&VARIANTS, PRODUCT_VERSION),
             |call| Box::pin(create(call)),
