@@ -58,8 +58,8 @@ pub(crate) struct Asking<'a> {
 pub(crate) enum By<'a> {
     /// The cookie of a device, if it has one.
     Device(Option<&'a str>),
-    /// The session in which the password is asked for again.
-    Session(SecretHash),
+    /// The session in which the password is asked for again, and whether a code was shown in it.
+    Session { of: SecretHash, with_code: bool },
 }
 
 /// A user whose password was correct.
@@ -194,8 +194,11 @@ impl Authenticator {
             self.refuse(asking, (user, username), Refusal::Later(later));
             Ok(Attempt::Later(later))
         };
-        let known = self.known(asking.by, &fold(username)).await?;
-        let known = known.and_then(|keys| keys.first().copied());
+        let factor = SecondFactor::of(database, user).await?;
+        let known = match &factor {
+            Some(factor) => self.known_by_code(asking.by, (user, username), factor).await?,
+            None => None,
+        };
         let keys = failures::of_code(user, known, asking.client);
         if let Some(wait) = self.throttle.wait(&keys) {
             return later(wait);
@@ -203,7 +206,7 @@ impl Authenticator {
         if let Some(wait) = self.throttle.begin(database, &keys).await? {
             return later(wait);
         }
-        let code = match SecondFactor::of(database, user).await? {
+        let code = match factor {
             Some(factor) => {
                 let now = OffsetDateTime::now_utc().unix_timestamp();
                 factor.read(self.site.secrets(), entered, now)?
@@ -252,6 +255,30 @@ impl Authenticator {
         required && !session.second_factor
     }
 
+    /// The cookie by which a device is known from now on, also for its codes if one of this second factor was shown on it.
+    pub(crate) async fn sign_device(
+        &self,
+        user: i64,
+        hash: &str,
+        shown: Option<&SecondFactor>,
+    ) -> Result<String, Error> {
+        let with_code = shown.map(|factor| factor.with_password(hash));
+        let bound: Vec<&str> = std::iter::once(hash).chain(with_code.as_deref()).collect();
+        self.devices.sign(self.site.state().database(), &KNOWN, user, &bound).await
+    }
+
+    /// The same for the user whose session it is, and who has just set up a second factor there.
+    pub(crate) async fn sign_own_device(&self, user: i64) -> Result<Option<String>, Error> {
+        let database = self.site.state().database();
+        let statement = select::<Found>("FROM host_users WHERE id = ?").bind(user);
+        let found: Option<Found> = database.fetch_optional(statement).await?;
+        let factor = SecondFactor::of(database, user).await?;
+        let (Some(Found { hash: Some(hash), .. }), Some(factor)) = (found, factor) else {
+            return Ok(None);
+        };
+        self.sign_device(user, &hash, Some(&factor)).await.map(Some)
+    }
+
     /// Whether the browser with this cookie is trusted by a user with this second factor.
     pub(crate) async fn is_trusted(
         &self,
@@ -287,21 +314,47 @@ impl Authenticator {
         Ok(is_same.then_some(user))
     }
 
-    /// What the attempts of a user who is known are counted for. Only a cookie that this site has signed
-    /// costs a look-up.
+    /// What the attempts of a user who is known are counted for.
     async fn known(&self, by: By<'_>, name: &str) -> Result<Option<Vec<Key>>, Error> {
-        let cookie = match by {
-            By::Session(session) => return Ok(Some(failures::of_session(session))),
-            By::Device(None) => return Ok(None),
-            By::Device(Some(cookie)) => cookie,
+        match by {
+            By::Session { of, .. } => Ok(Some(failures::of_session(of))),
+            By::Device(cookie) => self.known_device(cookie, name, str::to_owned).await,
+        }
+    }
+
+    /// What the codes of a user are counted for who has shown one of this second factor before.
+    async fn known_by_code(
+        &self,
+        by: By<'_>,
+        (user, username): (i64, &str),
+        factor: &SecondFactor,
+    ) -> Result<Option<Key>, Error> {
+        let keys = match by {
+            By::Session { of, with_code } => with_code.then(|| failures::of_session(of)),
+            By::Device(cookie) => {
+                let bound = |hash: &str| factor.with_password(hash);
+                self.known_device(cookie, &fold(username), bound).await?
+            }
         };
+        Ok(keys.and_then(|keys| keys.first().copied()))
+    }
+
+    /// What the attempts on a device are counted for whose cookie is that of this user, and bound to what `bound` makes
+    /// of the hash of the password. Only a cookie that this site has signed costs a look-up.
+    async fn known_device(
+        &self,
+        cookie: Option<&str>,
+        name: &str,
+        bound: impl Fn(&str) -> String,
+    ) -> Result<Option<Vec<Key>>, Error> {
+        let Some(cookie) = cookie else { return Ok(None) };
         let database = self.site.state().database();
         let device = self.devices.read(database, &KNOWN, cookie).await?;
         let Some(device) = device else { return Ok(None) };
         let Some(Found { id, hash: Some(hash), .. }) = self.find(name).await? else {
             return Ok(None);
         };
-        let is_known = self.devices.is_of(database, &KNOWN, &device, (id, &hash)).await?;
+        let is_known = self.devices.is_of(database, &KNOWN, &device, (id, &bound(&hash))).await?;
         Ok(is_known.then(|| failures::of_device(device.hash)))
     }
 

@@ -340,8 +340,11 @@ impl Administration {
                 cookies.leave_notice(&Notice::good(message));
                 Ok(view::redirect(&to))
             }
-            Ok(Outcome::Shown { recorded, view }) => {
+            Ok(Outcome::Shown { recorded, view, device }) => {
                 log(&recorded);
+                if let Some(device) = device {
+                    cookies.remember_device(&device);
+                }
                 Ok(view.response())
             }
             Ok(Outcome::Unchanged { to, message } | Outcome::Written { to, message }) => {

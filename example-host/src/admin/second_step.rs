@@ -90,7 +90,7 @@ pub(crate) async fn answer(
     if trust {
         let bound = user.bound_to(&factor);
         let database = authenticator.site.state().database();
-        let cookie = authenticator.devices.sign(database, &TRUSTED, user.id, &bound).await?;
+        let cookie = authenticator.devices.sign(database, &TRUSTED, user.id, &[&bound]).await?;
         cookies.trust_browser(&cookie);
     }
     if let Code::Recovery(_) = code {

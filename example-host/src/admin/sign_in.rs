@@ -10,7 +10,7 @@ use crate::base::error::Error;
 use crate::base::secret;
 use crate::base::settings::SecondFactors;
 use crate::database::transact;
-use crate::identity::devices::{HALF_SIGNED_IN, KNOWN};
+use crate::identity::devices::HALF_SIGNED_IN;
 use crate::identity::sessions::{self, Asked, Session, Shown};
 use crate::watch::audit::{Actor, Means};
 
@@ -116,7 +116,7 @@ pub(crate) async fn answer(
         Some(_) => {
             let hash = user.hash.as_deref().unwrap_or_default();
             let (devices, database) = (&authenticator.devices, state.database());
-            let half = devices.sign(database, &HALF_SIGNED_IN, user.id, hash).await?;
+            let half = devices.sign(database, &HALF_SIGNED_IN, user.id, &[hash]).await?;
             cookies.ask_for_a_code(&half);
             return Ok(redirect(&with_next(SIGN_IN_CODE, next)));
         }
@@ -155,8 +155,11 @@ pub(super) async fn begin(
     let database = authenticator.site.state().database();
     let secret = secret::random_text().map_err(Error::from)?;
     let hash = user.hash.as_deref();
-    let devices = &authenticator.devices;
-    let device = devices.sign(database, &KNOWN, user.id, hash.unwrap_or_default()).await?;
+    let shown = match factor {
+        Asked::Code(factor) => Some(factor),
+        Asked::Never | Asked::Nothing | Asked::Trust(_) => None,
+    };
+    let device = authenticator.sign_device(user.id, hash.unwrap_or_default(), shown).await?;
     let actor = Actor::of_form(
         SIGN_IN_PAGE,
         (user.id, user.username.clone()),

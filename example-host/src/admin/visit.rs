@@ -67,8 +67,8 @@ pub(crate) struct Visit {
 pub(crate) enum Outcome {
     /// The change was made; the browser is redirected to another page with this message.
     Done { recorded: Recorded, to: String, message: String },
-    /// The change was made, and its result is shown once.
-    Shown { recorded: Recorded, view: View },
+    /// The change was made, and its result is shown once. The device may be known from now on by another cookie.
+    Shown { recorded: Recorded, view: View, device: Option<String> },
     /// Nothing had to be changed; the browser is redirected with this message.
     Unchanged { to: String, message: String },
     /// A request to the API was answered, or something was looked up; nothing of the administration has changed.
@@ -83,6 +83,11 @@ impl Outcome {
     /// A change that was made, with the path of the page that the browser is redirected to.
     pub(crate) fn done(recorded: Recorded, to: &str, message: impl Into<String>) -> Self {
         Self::Done { recorded, to: href(to), message: message.into() }
+    }
+
+    /// A change that was made, with the page that shows its result.
+    pub(crate) fn shown(recorded: Recorded, view: View) -> Self {
+        Self::Shown { recorded, view, device: None }
     }
 
     /// A form that changes nothing, with the path of that page.
@@ -122,7 +127,7 @@ impl Visit {
     /// The request, if it comes with a password.
     pub(crate) fn asking(&self) -> Asking<'_> {
         let Self { page, client, id, id_of_client, .. } = self;
-        let by = By::Session(self.session_hash());
+        let by = By::Session { of: self.session_hash(), with_code: self.session.with_code };
         Asking { page, client: *client, by, id, id_of_client: id_of_client.as_deref() }
     }
 

@@ -1,7 +1,8 @@
 //! The cookies that a site signs for the browsers of users:
 //!
 //! - A device on which a user has signed in is known: failed sign-ins have a count of their own there
-//!   (`failures.rs`), so that nobody keeps users out by guessing their names elsewhere.
+//!   (`failures.rs`), so that nobody keeps users out by guessing their names elsewhere. Wrong codes have one only where
+//!   a code was shown: whoever knows a password can have any number of known devices.
 //! - After the right password, the code of a second factor is asked for on a page of its own.
 //! - A browser may be trusted, so that it is not asked for a code for a while.
 //!
@@ -68,18 +69,18 @@ pub(crate) struct Device {
     pub(crate) user: i64,
     /// Identifies the device.
     pub(crate) hash: SecretHash,
-    /// A code of what it is bound to, such as the password that the user had.
-    bound: String,
+    /// A code of each text that it is bound to, such as the password that the user had.
+    bound: Vec<String>,
 }
 
 impl Devices {
-    /// The value of a cookie for a new device of this user, bound to a text such as the hash of the password.
+    /// The value of a cookie for a new device of this user, bound to texts such as the hash of the password.
     pub(crate) async fn sign(
         &self,
         database: &Database,
         purpose: &Purpose,
         user: i64,
-        bound: &str,
+        bound: &[&str],
     ) -> Result<String, Error> {
         let key = self.key(database).await?;
         sign(key, purpose, now(), user, bound)
@@ -104,7 +105,7 @@ impl Devices {
         (user, bound): (i64, &str),
     ) -> Result<bool, Error> {
         let key = self.key(database).await?;
-        Ok(device.user == user && device.bound == code_of_bound(key, purpose, bound))
+        Ok(device.user == user && device.bound.contains(&code_of_bound(key, purpose, bound)))
     }
 
     async fn key(&self, database: &Database) -> Result<&Key, Error> {
@@ -132,11 +133,17 @@ async fn stored_key(database: &Database) -> Result<Key, Error> {
 }
 
 /// The parts of a cookie are the key of the user, the end in seconds since 1970, the random id of the
-/// device, the code of what it is bound to, and the signature of these.
-fn sign(key: &Key, purpose: &Purpose, now: i64, user: i64, bound: &str) -> Result<String, Error> {
+/// device, the codes of what it is bound to, and the signature of these.
+fn sign(
+    key: &Key,
+    purpose: &Purpose,
+    now: i64,
+    user: i64,
+    bound: &[&str],
+) -> Result<String, Error> {
     let until = now + i64::try_from(purpose.lifetime.as_secs()).unwrap_or(i64::MAX);
-    let (id, bound) = (secret::random_text()?, code_of_bound(key, purpose, bound));
-    let parts = format!("{user}.{until}.{id}.{bound}");
+    let bound: Vec<_> = bound.iter().map(|bound| code_of_bound(key, purpose, bound)).collect();
+    let parts = format!("{user}.{until}.{}.{}", secret::random_text()?, bound.join("."));
     let signature = hex::encode(code(key, purpose.signed, &parts).finalize().into_bytes());
     Ok(format!("{parts}.{signature}"))
 }
@@ -147,7 +154,7 @@ fn read(key: &Key, purpose: &Purpose, now: i64, cookie: &str) -> Option<Device> 
     code(key, purpose.signed, parts).verify_slice(&signature).ok()?;
     let mut parts = parts.split('.');
     let (user, until) = (parts.next()?.parse().ok()?, parts.next()?.parse::<i64>().ok()?);
-    let (id, bound) = (parts.next()?, parts.next()?.to_owned());
+    let (id, bound) = (parts.next()?, parts.map(str::to_owned).collect());
     (now < until).then(|| Device { user, hash: secret::hash(id), bound })
 }
 
@@ -172,7 +179,7 @@ mod tests {
     const NOW: i64 = 1_000_000;
 
     fn cookie() -> String {
-        sign(&KEY, &KNOWN, NOW, 5, "the hash").unwrap_or_default()
+        sign(&KEY, &KNOWN, NOW, 5, &["the hash", "a code"]).unwrap_or_default()
     }
 
     #[test]
@@ -180,9 +187,9 @@ mod tests {
         let (first, second) = (cookie(), cookie());
         let device = read(&KEY, &KNOWN, NOW, &first);
         assert_eq!(device.as_ref().map(|device| device.user), Some(5));
-        let password = code_of_bound(&KEY, &KNOWN, "the hash");
-        assert!(device.as_ref().is_some_and(|device| device.bound == password));
-        assert_ne!(password, code_of_bound(&KEY, &KNOWN, "another hash"));
+        let codes = ["the hash", "a code"].map(|text| code_of_bound(&KEY, &KNOWN, text));
+        assert_eq!(device.as_ref().map(|device| &device.bound[..]), Some(&codes[..]));
+        assert!(!codes.contains(&code_of_bound(&KEY, &KNOWN, "another hash")));
         assert_ne!(device, read(&KEY, &KNOWN, NOW, &second), "each device has an id of its own");
         let end = NOW + 90 * 24 * 60 * 60;
         assert!(
@@ -195,7 +202,7 @@ mod tests {
     fn a_cookie_is_worth_nothing_for_another_purpose() {
         let all = [KNOWN, HALF_SIGNED_IN, TRUSTED];
         for signed in &all {
-            let cookie = sign(&KEY, signed, NOW, 5, "the hash").unwrap_or_default();
+            let cookie = sign(&KEY, signed, NOW, 5, &["the hash"]).unwrap_or_default();
             for asked in &all {
                 assert_eq!(read(&KEY, asked, NOW, &cookie).is_some(), asked == signed);
             }

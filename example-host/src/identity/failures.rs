@@ -14,7 +14,8 @@
 //! A code has only six digits, of which three are right at any time, and is asked for only after the right
 //! password. So the codes of a user are counted apart, wherever they are entered except on a known device and in a
 //! session: there are ten attempts, and another one every 72 minutes. These are 30 in any 24 hours, of which one is
-//! right with a probability below 30 × 3 / 1,000,000, which is 1 in 11,000.
+//! right with a probability below 30 × 3 / 1,000,000, which is 1 in 11,000. Known are here a device and a session in
+//! which a code was shown: with the password alone anybody gets as many of them as they like.
 //!
 //! Crates for rate limits are not used, because none doubles the wait, takes an attempt back when the
 //! password was correct, and counts for several hosts.
@@ -124,8 +125,8 @@ pub(crate) async fn forget_name(transaction: &mut Connection, name: &str) -> Res
     Ok(())
 }
 
-/// The keys of an attempt to enter the code of a user. `known` is the device or the session that the user is
-/// known by, if any.
+/// The keys of an attempt to enter the code of a user. `known` is the device or the session in which the user has
+/// shown one before, if any.
 pub(crate) fn of_code(user: i64, known: Option<Key>, address: IpAddr) -> Vec<Key> {
     let hash = |text: String| Sha256::digest(text).into();
     let from = match known {

@@ -68,6 +68,11 @@ impl SecondFactor {
         format!("{} {}", self.epoch, self.sealed)
     }
 
+    /// What a device is bound to on which the user has shown a code, with the hash of the password.
+    pub(crate) fn with_password(&self, hash: &str) -> String {
+        format!("{hash} {}", self.sealed)
+    }
+
     /// Whether this still is the second factor of its user, in the transaction of a sign-in.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.trust() == other.trust()

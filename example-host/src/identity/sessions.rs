@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) name: String,
     /// Whether the user has a second factor.
     pub(crate) second_factor: bool,
+    /// Whether a code was shown in it, if there is a second factor: on a trusted browser it begins without one.
+    pub(crate) with_code: bool,
     /// When the password was last entered, and the code if there is a second factor.
     confirmed_on: PrimitiveDateTime,
 }
@@ -165,6 +167,7 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
             username: String = "u.username",
             name: String = "u.name",
             second_factor: bool = "f.user_id IS NOT NULL",
+            created_on: PrimitiveDateTime = "s.created_on",
             used_on: PrimitiveDateTime = "s.used_on",
             confirmed_on: PrimitiveDateTime = "s.confirmed_on",
         }
@@ -178,7 +181,8 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
     let row: Option<Found> = database.fetch_optional(statement).await?;
     let same = |row: &Found| bool::from(row.hash.as_slice().ct_eq(hash.as_slice()));
     let Some(found) = row.filter(same) else { return Ok(None) };
-    let Found { user, username, name, second_factor, used_on, confirmed_on, .. } = found;
+    let Found { user, username, name, second_factor, created_on, used_on, confirmed_on, .. } =
+        found;
     if now - used_on > NOTED_EVERY {
         let noted: Result<(), Error> = transact!(database, |transaction| {
             let statement = sql("UPDATE host_sessions SET used_on = ? WHERE hash = ?");
@@ -190,7 +194,8 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Ses
             tracing::debug!(%error, "the last use of a session could not be recorded");
         }
     }
-    Ok(Some(Session { user, username, name, second_factor, confirmed_on }))
+    let with_code = second_factor && confirmed_on >= created_on;
+    Ok(Some(Session { user, username, name, second_factor, with_code, confirmed_on }))
 }
 
 /// The valid sessions of a user, newest first; the one with this secret is marked as current.

@@ -492,6 +492,12 @@ impl Aggregate {
         self.by.iter().any(|group| group.column == column && same(group))
     }
 
+    /// Whether it counts the records without a value in this column as those with 0.
+    pub fn merges_unset(&self, column: &str) -> bool {
+        let merges = |group: &Group| matches!(group.value, Value::OrZero);
+        self.by.iter().any(|group| group.column == column && merges(group))
+    }
+
     /// The moment whose day groups its rows.
     pub fn day_of(&self) -> Option<&'static str> {
         self.by.iter().find_map(|group| match group.value {

@@ -68,7 +68,8 @@ impl Range {
             to.replace_day(1).ok().and_then(Date::previous_day)
         };
         let before = first.and_then(Date::previous_day).map_or(to, |day| day.min(to));
-        let after = first.max(last.and_then(Date::next_day));
+        // No day follows the last one of the calendar.
+        let after = if last == Some(to) { None } else { first.max(last.and_then(Date::next_day)) };
         let range = |from: Option<Date>, to: Option<Date>| {
             let days = from.zip(to).filter(|(from, to)| from <= to);
             days.map(|(from, to)| Self { from, to })

@@ -509,6 +509,7 @@ fn fits(count: &Aggregate, page: &Page) -> bool {
     };
     page.resource.fixed.iter().all(|(name, _)| has(name))
         && page.conditions.iter().all(|condition| match condition {
+            Condition::Equals(name, Value::Int(0)) if count.merges_unset(name) => false,
             Condition::Equals(name, Value::Int(_) | Value::Text(_)) => has(name),
             Condition::OneOf(name, _) => has(name),
             Condition::AtLeast(name, value) => whole_days(name, value, 0),

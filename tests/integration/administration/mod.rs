@@ -19,6 +19,7 @@ mod details;
 #[cfg(engine = "sqlite")] // Other tests send the same statements.
 mod extensions;
 mod forgotten;
+mod guessed_codes;
 mod pages;
 mod privacy;
 #[cfg(engine = "sqlite")] // They show answers of the API; see `engines`.

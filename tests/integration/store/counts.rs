@@ -165,7 +165,8 @@ impl Shelves {
             totals
                 .push((format!("/{}", resource.kind), format!("{} WHERE {tests}", resource.table)));
         }
-        let groups = || (1..=GROUPS + CLIENTS as i64 + 1).map(|group| group.to_string());
+        // No record has the key 0, and those without a key are not meant by it.
+        let groups = || (0..=GROUPS + CLIENTS as i64 + 1).map(|group| group.to_string());
         let flags = || ["0", "1"].map(str::to_owned).into_iter();
         let (enabled, visible) = (filters("enabled", "enabled", flags()), flags());
         let makers = filters("manufacturer", "manufacturer_id", groups());
@@ -206,8 +207,17 @@ impl Shelves {
             totals.extend(of_user.with(&payments));
         }
         let countries = self.zones.iter().map(|[_, country]| country.to_string());
+        let countries = countries.chain(["0".to_owned()]);
         let countries = filters("country", "country_id", countries);
         totals.extend(List::new("/customers", "shop_addresses").with(&countries));
+        // Pages whose totals are found in other ways.
+        for list in [
+            "/products?filter[manufacturer]=0&page[offset]=1",
+            "/products?filter[category]=0&list[ordering]=sku",
+            "/customers?filter[country]=0&list[ordering]=company",
+        ] {
+            totals.push((list.to_owned(), "shop_products WHERE 1 = 0".to_owned()));
+        }
         let everything = ("/variants?".to_owned(), "shop_variants".to_owned());
         totals.push(everything);
         totals

@@ -67,6 +67,21 @@ async fn weeks_months_and_years_follow_the_calendar_within_the_range() {
     }
 }
 
+/// Programs without an end in mind ask for the last day of the calendar.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_range_up_to_the_last_day_of_the_calendar_counts_each_order_once() {
+    let shop = Shop::open().await;
+    for day in ["2024-03-05", "2025-06-01"] {
+        order(&shop, &format!("{day}T12:00:00"), json!({"order_subtotal": "10"})).await;
+    }
+    let range = "filter[date_from]=2024-01-15&filter[date_to]=9999-12-31";
+    let sales = report(&shop, &format!("sales?{range}&filter[period]=year&page[limit]=3")).await;
+    let shown = rows(&sales, &["period_start", "orders", "gross_sales"]);
+    assert_eq!(shown, ["2024-01-15 1 10.00", "2025-01-01 1 10.00", "2026-01-01 0 0.00"]);
+    let totals = &sales.json()["meta"]["totals"][0];
+    assert_eq!(line(totals, &["orders", "gross_sales"]), "2 20.00");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_previous_range_is_as_long_and_ends_where_the_range_begins() {
     let shop = Shop::open().await;

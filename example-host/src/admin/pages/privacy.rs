@@ -111,7 +111,7 @@ pub(crate) async fn export(visit: Visit) -> Result<Outcome, Problem> {
         Ok((copy, recorded)) => {
             let copy = Body::from_stream(copy.map_ok(Bytes::from_owner));
             let view = View::file("application/json", "person.json", copy);
-            Ok(Outcome::Shown { recorded, view })
+            Ok(Outcome::shown(recorded, view))
         }
         Err(why) => again(&visit, &asked, why?).await,
     }
@@ -130,7 +130,7 @@ pub(crate) async fn erase(visit: Visit) -> Result<Outcome, Problem> {
                 Notice::bad("A second search has found something that was not erased. See below.")
             };
             let view = render(&visit, &Asked::default(), Some(found), Some(notice)).await?;
-            Ok(Outcome::Shown { recorded, view })
+            Ok(Outcome::shown(recorded, view))
         }
         Ok(Done { everywhere, recorded: None }) => {
             let found = Found::new(&asked, everywhere, false);

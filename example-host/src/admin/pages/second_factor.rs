@@ -84,7 +84,12 @@ pub(crate) async fn turn_on(visit: Visit) -> Result<Outcome, Problem> {
     let sealed = sealed.map_err(Error::from)?;
     let (codes, recorded) = operations::turn_on(&visit.site.shown(), user, &sealed, step).await?;
     let notice = "Your second factor is on. Your other sessions have ended.";
-    Ok(Outcome::Shown { recorded, view: codes_page(&visit, codes, notice)? })
+    // The recovery codes are shown once, whatever happens to this.
+    let device = visit.authenticator.sign_own_device(user).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a device with a new second factor is not known by it");
+        None
+    });
+    Ok(Outcome::Shown { recorded, view: codes_page(&visit, codes, notice)?, device })
 }
 
 /// Replaces the recovery codes.
@@ -93,7 +98,7 @@ pub(crate) async fn renew_codes(visit: Visit) -> Result<Outcome, Problem> {
     let (codes, recorded) =
         operations::renew_codes(&visit.site.shown(), visit.session.user).await?;
     let notice = "The recovery codes from before are worth nothing now.";
-    Ok(Outcome::Shown { recorded, view: codes_page(&visit, codes, notice)? })
+    Ok(Outcome::shown(recorded, codes_page(&visit, codes, notice)?))
 }
 
 pub(crate) async fn turn_off(visit: Visit) -> Result<Outcome, Problem> {

@@ -107,7 +107,7 @@ pub(super) async fn with_secret(
     name: &str,
     (secret, recorded): (String, Recorded),
 ) -> Result<Outcome, Problem> {
-    Ok(Outcome::Shown { recorded, view: render(visit, Some((name, secret))).await? })
+    Ok(Outcome::shown(recorded, render(visit, Some((name, secret))).await?))
 }
 
 /// The token in the path. That of another user is not found.
