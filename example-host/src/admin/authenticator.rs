@@ -196,7 +196,7 @@ impl Authenticator {
         };
         let factor = SecondFactor::of(database, user).await?;
         let known = match &factor {
-            Some(factor) => self.known_by_code(asking.by, (user, username), factor).await?,
+            Some(factor) => self.known_by_code(asking.by, username, factor).await?,
             None => None,
         };
         let keys = failures::of_code(user, known, asking.client);
@@ -326,7 +326,7 @@ impl Authenticator {
     async fn known_by_code(
         &self,
         by: By<'_>,
-        (user, username): (i64, &str),
+        username: &str,
         factor: &SecondFactor,
     ) -> Result<Option<Key>, Error> {
         let keys = match by {
