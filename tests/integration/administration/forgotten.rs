@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use example_host::{Force, ServerSettings};
+use example_host::{Force, NewUser, ServerSettings};
 use futures_util::future::join_all;
 
 use crate::support::harness::{Setup, Shop};
 use crate::support::phone::set_up;
 use crate::support::process::Place;
 use crate::support::smtp::Sink;
-use crate::support::visitor::{PASSWORD, Seen, Visitor};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, id};
 use crate::support::waiting::eventually;
 
 /// The address of the site in links.
@@ -131,6 +131,48 @@ async fn a_link_is_worth_nothing_late_after_another_one_and_for_a_blocked_user()
     }
     link_of(&shop, &sink, "superuser").await;
     assert_eq!(sink.mails().len(), before + 1);
+}
+
+#[tokio::test]
+async fn a_link_ends_with_a_new_password_another_address_and_a_block() {
+    let sink = Sink::start().await;
+    let shop = shop_with(&sink).await;
+    let mut ann = Visitor::of(&shop.url(""));
+    let secret = link_of(&shop, &sink, "superuser").await;
+    shop.site.set_password("superuser", PASSWORD.to_owned()).await.unwrap();
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "another password");
+
+    let secret = link_of(&shop, &sink, "administrator").await;
+    shop.site.block_user("administrator", Force::No).await.unwrap();
+    shop.site.unblock_user("administrator").await.unwrap();
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "blocked meanwhile");
+
+    let secret = link_of(&shop, &sink, "administrator").await;
+    let groups = shop.site.groups().await.unwrap();
+    let group = groups.iter().find(|group| group.title == "Administrator").unwrap();
+    let (page, group) =
+        (format!("/users/{}", id(&shop.site, "administrator").await), group.id.to_string());
+    let mut boss = Visitor::signed_in(&shop, "superuser").await;
+    for (email, is_good) in [("ADMINISTRATOR@example.com", true), ("other@example.com", false)] {
+        let fields = [("username", "administrator"), ("email", email), ("group", group.as_str())];
+        assert_eq!(boss.fill(&page, &page, &fields).await.status, 303, "{email}");
+        let status = ann.get(&format!("/new-password?link={secret}")).await.status;
+        assert_eq!(status == 200, is_good, "{email}: {status}");
+    }
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "another address");
+
+    let before = sink.mails().len();
+    let bob = NewUser {
+        username: "bob".to_owned(),
+        email: "bob@example.com".to_owned(),
+        groups: vec!["Administrator".to_owned()],
+        password: None,
+    };
+    shop.site.invite_user(bob).await.unwrap();
+    let (_, secret) = link_in(&sink.wait_for(before + 1).await[before].text());
+    shop.site.set_password("bob", PASSWORD.to_owned()).await.unwrap();
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "there is a first password");
+    assert_eq!(ann.sign_in("bob", PASSWORD).await.status, 303);
 }
 
 #[tokio::test]

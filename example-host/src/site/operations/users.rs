@@ -172,6 +172,10 @@ pub(crate) async fn change(
             return Ok(Err(taken));
         }
         let groups = Groups::Keys(groups).keys(transaction).await?;
+        if profile.moves(transaction, id).await? {
+            // They are in a mailbox that is no longer that of the user.
+            password_links::end_of(transaction, id).await?;
+        }
         profile.update(transaction, id).await?;
         users::join(transaction, id, &groups).await?;
         if let Some(hash) = password_hash {
