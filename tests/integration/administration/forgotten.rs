@@ -237,6 +237,22 @@ async fn there_are_three_links_an_hour_for_a_user_and_twenty_for_a_block_of_addr
     }
 }
 
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn requests_of_one_address_do_not_keep_others_from_their_links() {
+    let sink = Sink::start().await;
+    let shop = shop_with(&sink).await;
+    // Each that waits takes a while, so that they would fill all places for seconds.
+    let flooding = Visitor::of(&shop.url("")).with("x-forwarded-for", "203.0.113.7");
+    for _ in 0..12 {
+        let asked = (0..50)
+            .map(|_| flooding.post_and_leave("/sign-in/forgotten", &[("name", "nobody")]));
+        join_all(asked).await;
+    }
+    ask_from(&shop, "192.0.2.1", "superuser").await;
+    assert_eq!(sink.wait_for(1).await[0].to, ["superuser@example.com"]);
+}
+
 /// The answers for users and for nobody are alike in status, content and time, although there is a mail for one of
 /// them: what is done for a name is done after the answer.
 #[tokio::test]
