@@ -54,6 +54,9 @@ pub(super) const PAGES: &[Page] = &[
     Page::at("/users/{id}/unblock", "administration.users.unblock")
         .does(&operations::users::UNBLOCK, |visit| Box::pin(users::unblock(visit)))
         .confirmed(),
+    Page::at("/users/{id}/invite", "administration.users.invite")
+        .does(&operations::password_links::INVITE, |visit| Box::pin(users::invite(visit)))
+        .confirmed(),
     Page::at("/users/{id}/sign-out", "administration.users.sign_out")
         .does(&operations::users::SIGN_OUT, |visit| Box::pin(users::sign_out(visit))),
     Page::at("/users/{id}/second-factor/remove", "administration.users.second_factor.remove")

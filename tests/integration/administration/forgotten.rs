@@ -362,3 +362,52 @@ async fn users_are_invited_by_a_command_and_on_the_page() {
     assert!(trail.contains("choose the first password by an invitation"), "{trail}");
     served.stop().await;
 }
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn an_invitation_that_was_not_sent_is_reported_and_another_one_is_sent() {
+    let place = Place::of_the_store();
+    let with = async |server: &str, words: &str| {
+        let call = place.call(words).env("HOST_SMTP_URL", server).env("HOST_URL", SITE);
+        call.finish().await
+    };
+    let add = "user add ann --email ann@example.com --group Administrator --invite";
+    // Nothing listens on this port.
+    let why = with("smtp://127.0.0.1:1", add).await.fails();
+    assert!(why.starts_with("the user was added, but the invitation could not be sent:"), "{why}");
+    assert!(why.ends_with("`user invite ann` sends another one"), "{why}");
+    let why = with("smtp://127.0.0.1:1", "user invite ann").await.fails();
+    assert!(why.starts_with("the invitation could not be sent:"), "{why}");
+    let sink = Sink::start().await;
+    let url = sink.url();
+    with(&url, "user invite ann").await.succeeds();
+    let (_, first) = link_in(&sink.wait_for(1).await[0].text());
+
+    // The page sends another one, too.
+    place.add_administrator("boss", PASSWORD).await;
+    let served = place.serve_with(&[("HOST_SMTP_URL", url.as_str()), ("HOST_URL", SITE)]).await;
+    let mut boss = Visitor::of(&served.url(""));
+    assert_eq!(boss.sign_in("boss", PASSWORD).await.status, 303);
+    boss.get("/users/1").await.says("Send an invitation");
+    assert_eq!(boss.post("/users/1/invite", &[]).await.status, 303);
+    boss.get("/users/1").await.says("ann gets a mail with an invitation.");
+    let (_, second) = link_in(&sink.wait_for(2).await[1].text());
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(choose(&mut ann, &first, PASSWORD).await.status, 404, "there is a newer one");
+    assert_eq!(choose(&mut ann, &second, PASSWORD).await.status, 303);
+
+    // Who has a password is not invited.
+    assert!(!boss.get("/users/1").await.html.contains("Send an invitation"));
+    boss.post("/users/1/invite", &[]).await;
+    boss.get("/users/1").await.says("The user has a password");
+    let why = "the user has a password, and an invitation is for the first one";
+    assert_eq!(with(&url, "user invite ann").await.fails(), why);
+    place.run("user add bob --email bob@example.com --group Administrator").await;
+    place.run("user block bob").await;
+    assert_eq!(with(&url, "user invite bob").await.fails(), "the user is blocked");
+    assert!(place.refusal("user invite bob").await.contains("HOST_SMTP_URL and HOST_URL"));
+    served.stop().await;
+    let trail = place.run("audit export").await;
+    assert_eq!(trail.matches("\"invite a user\"").count(), 3, "{trail}");
+    assert_eq!(sink.mails().len(), 2);
+}

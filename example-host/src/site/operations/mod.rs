@@ -17,7 +17,7 @@ pub(crate) use self::author::Recorded;
 pub(crate) use self::operation::Operation;
 
 /// Every operation. Tests hold it against the forms of the pages and against the commands, which find theirs here.
-pub(crate) static ALL: [&Operation; 27] = [
+pub(crate) static ALL: [&Operation; 28] = [
     &users::ADD,
     &users::CHANGE,
     &users::CHANGE_WITH_PASSWORD,
@@ -28,6 +28,7 @@ pub(crate) static ALL: [&Operation; 27] = [
     &users::SIGN_OUT,
     &users::SIGN_OUT_EVERYWHERE,
     &users::REMOVE,
+    &password_links::INVITE,
     &second_factor::TURN_ON,
     &second_factor::RENEW_CODES,
     &second_factor::TURN_OFF,

@@ -3,6 +3,8 @@
 
 use std::net::IpAddr;
 
+use host_interface::Mail;
+
 use crate::base::error::Error;
 use crate::base::text::fold;
 use crate::database::{row, select, transact};
@@ -14,12 +16,16 @@ use crate::site::Site;
 use crate::site::notices;
 use crate::site::state::change;
 
-use super::author::Author;
+use super::author::{Author, Recorded, refused};
 use super::operation::Operation;
+use super::users::Who;
 
 /// The path of the page that a link leads to.
 pub(crate) const PAGE: &str = "/administrator/new-password";
 
+pub(crate) static INVITE: Operation = Operation::new("invite a user", CORE_MANAGE)
+    .page("administration.users.invite")
+    .command("user invite");
 static CHOOSE: Operation = Operation::new("choose a new password by a link", CORE_MANAGE);
 static ACCEPT: Operation =
     Operation::new("choose the first password by an invitation", CORE_MANAGE);
@@ -69,20 +75,59 @@ pub(crate) async fn send_reset(site: &Site, name: &str, client: IpAddr) -> Resul
     Ok(())
 }
 
-/// Sends a user who was added the link of this secret.
-pub(super) fn send_invitation(
+/// Makes another invitation for a user who has no password yet, which replaces the one before. The caller sends it.
+pub(crate) async fn invite(site: &Site, who: Who<'_>) -> Result<(Mail, Recorded), Error> {
+    row! {
+        struct Invited {
+            username: String,
+            email: String,
+            blocked: bool,
+            has_password: bool = "password_hash IS NOT NULL",
+        }
+    }
+    transact!(site.state().database(), |transaction| {
+        let author = Author::of(site, &INVITE, Force::No, transaction).await?;
+        let id = who.key(transaction).await?;
+        author.may_touch(transaction, id).await?;
+        can_invite(site)?;
+        let statement = select::<Invited>("FROM host_users WHERE id = ?").bind(id);
+        let found: Option<Invited> = transaction.fetch_optional(statement).await?;
+        let user = found.ok_or_else(|| Error::not_found("user", &id.to_string()))?;
+        if user.has_password {
+            return Err(refused("the user has a password, and an invitation is for the first one"));
+        }
+        if user.blocked {
+            return Err(refused("the user is blocked"));
+        }
+        let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
+        let mail = invitation(site, (&user.username, &user.email), &secret)?;
+        Ok((mail, author.record(transaction, ("user", id), "").await?))
+    })
+}
+
+/// Refuses invitations that nobody would get.
+pub(super) fn can_invite(site: &Site) -> Result<(), Error> {
+    if site.mailer().site_url().is_some() {
+        return Ok(());
+    }
+    Err(refused(
+        "invitations need a mail server and the address of the site: HOST_SMTP_URL and HOST_URL",
+    ))
+}
+
+/// The mail to a user who was added, with the link of this secret.
+pub(super) fn invitation(
     site: &Site,
     (username, email): (&str, &str),
     secret: &str,
-) -> Result<(), Error> {
+) -> Result<Mail, Error> {
     let url = site.mailer().site_url().unwrap_or_default();
     let days = Purpose::Invitation.lifetime().as_secs() / (24 * 60 * 60);
     let text = format!(
         "an administrator has added an account for you. Your name to sign in with is {username}. To choose your \
          password, open this page within {days} days:\n\n{url}{PAGE}?link={secret}"
     );
-    site.send(notices::mail((username, email), "Your account", &text)?);
-    Ok(())
+    notices::mail((username, email), "Your account", &text)
 }
 
 /// Sets the password that the user of a link has chosen. All sessions of the user end. Returns `false` if the link is

@@ -1,6 +1,6 @@
 //! Users: adding, changing, blocking and removing them, their passwords and their sessions.
 
-use host_interface::Event;
+use host_interface::{Event, Mail};
 
 use crate::base::error::Error;
 use crate::database::{Connection, sql};
@@ -14,7 +14,7 @@ use crate::site::state::change;
 
 use super::author::{Author, Recorded};
 use super::operation::Operation;
-use super::password_links::send_invitation;
+use super::password_links::{can_invite, invitation};
 
 pub(crate) static ADD: Operation =
     Operation::new("add a user", CORE_MANAGE).page("administration.users.new").command("user add");
@@ -103,34 +103,24 @@ pub(crate) async fn add(
     })
 }
 
-/// Adds a user without a password, and sends a link to choose one. Returns the key, or which values another user already
-/// has.
+/// Adds a user without a password, and returns the key and a mail with a link to choose one, which the caller sends; or
+/// which values another user already has.
 pub(crate) async fn invite(
     site: &Site,
     profile: &Profile,
     groups: Groups<'_>,
-) -> Result<Result<(i64, Recorded), Vec<Fault>>, Error> {
-    if site.mailer().site_url().is_none() {
-        return Err(Error::Invalid(
-            "invitations need a mail server and the address of the site: HOST_SMTP_URL and HOST_URL"
-                .to_owned(),
-        ));
-    }
-    let added = change!(site.state(), |transaction| {
+) -> Result<Result<(i64, Mail, Recorded), Vec<Fault>>, Error> {
+    can_invite(site)?;
+    change!(site.state(), |transaction| {
         match add_within(transaction, site, profile, groups, None).await? {
             Ok((id, recorded)) => {
                 let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
-                Ok(Ok((id, recorded, secret)))
+                let mail = invitation(site, (&profile.username, &profile.email), &secret)?;
+                Ok(Ok((id, mail, recorded)))
             }
             Err(faults) => Ok(Err(faults)),
         }
-    })?;
-    let (id, recorded, secret) = match added {
-        Ok(added) => added,
-        Err(faults) => return Ok(Err(faults)),
-    };
-    send_invitation(site, (&profile.username, &profile.email), &secret)?;
-    Ok(Ok((id, recorded)))
+    })
 }
 
 /// Adds a user within a transaction that does more.
