@@ -245,8 +245,8 @@ async fn requests_of_one_address_do_not_keep_others_from_their_links() {
     // Each that waits takes a while, so that they would fill all places for seconds.
     let flooding = Visitor::of(&shop.url("")).with("x-forwarded-for", "203.0.113.7");
     for _ in 0..12 {
-        let asked = (0..50)
-            .map(|_| flooding.post_and_leave("/sign-in/forgotten", &[("name", "nobody")]));
+        let asked =
+            (0..50).map(|_| flooding.post_and_leave("/sign-in/forgotten", &[("name", "nobody")]));
         join_all(asked).await;
     }
     ask_from(&shop, "192.0.2.1", "superuser").await;

@@ -540,7 +540,11 @@ async fn a_backup_whose_only_administrator_was_erased_since_is_restored() {
     let at_target = |words: &str| place.call(words).env("DATABASE_URL", target.url());
     let restored = at_target("restore").word(&backup).finish().await;
     restored.succeeds();
-    assert!(restored.err().contains("the site has no administrator any more"), "{}", restored.err());
+    assert!(
+        restored.err().contains("the site has no administrator any more"),
+        "{}",
+        restored.err()
+    );
     let users = at_target("user list").finish().await.succeeds();
     assert!(users.contains("erased-1@erased.invalid") && !users.contains(MARK), "{users}");
     let trail = at_target("audit export").finish().await.succeeds();
