@@ -34,8 +34,8 @@ use super::view::{Field, Layout, Notice, redirect, show};
 /// How many requests may wait. What comes beyond them is dropped, as silently as what is beyond the limits.
 const PLACES: usize = 256;
 
-/// How many of them may be from one block of addresses, so that none keeps the others from their links. These are as many
-/// as a block may send in an hour, so that what is dropped here would not be of any use.
+/// How many of them may be from one block of addresses, so that none keeps the others from their links. As many count
+/// in an hour, so that what is dropped here would not be of any use.
 const PLACES_OF_BLOCK: usize = 20;
 
 /// The pause after each of them, so that many take hardly anything from others.

@@ -55,7 +55,7 @@ pub(super) const PAGES: &[Page] = &[
         .does(&operations::users::UNBLOCK, |visit| Box::pin(users::unblock(visit)))
         .confirmed(),
     Page::at("/users/{id}/invite", "administration.users.invite")
-        .does(&operations::password_links::INVITE, |visit| Box::pin(users::invite(visit)))
+        .does(&operations::users::INVITE, |visit| Box::pin(users::invite(visit)))
         .confirmed(),
     Page::at("/users/{id}/sign-out", "administration.users.sign_out")
         .does(&operations::users::SIGN_OUT, |visit| Box::pin(users::sign_out(visit))),

@@ -71,7 +71,7 @@ impl Site {
     /// When there is no such user, the user has a password or is blocked, the mail cannot be sent, or the database
     /// fails.
     pub async fn invite_again(&self, username: &str) -> Result<(), Error> {
-        let (mail, _) = operations::password_links::invite(self, Who::Name(username)).await?;
+        let (mail, _) = operations::users::invite_again(self, Who::Name(username)).await?;
         let sent = self.mailer().send(&mail).await;
         sent.map_err(|error| {
             Error::Invalid(format!("the invitation could not be sent: {error}; repeat the command"))

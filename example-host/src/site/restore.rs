@@ -212,7 +212,8 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
 /// which.
 async fn end_sessions(transaction: &mut Connection) -> Result<(), Error> {
     transaction.execute(sql("DELETE FROM host_sessions")).await?;
-    // Sessions of a user have ended less often than there are seconds since 1970, and another restore has another moment.
+    // Sessions of a user have ended less often than there are seconds since 1970, and another restore has another
+    // moment.
     let seconds = text::now().assume_utc().unix_timestamp();
     let statement = sql("UPDATE host_second_factors SET epoch = epoch + ?");
     transaction.execute(statement.bind(seconds)).await?;

@@ -12,8 +12,8 @@ use crate::identity::directory::{self, Cursor, Filter, Listed, UserDetails};
 use crate::identity::groups::{self, GroupEntry};
 use crate::identity::passwords;
 use crate::identity::users::{Fault, Profile};
+use crate::site::operations::Recorded;
 use crate::site::operations::users::{self as operations, Groups, Who};
-use crate::site::operations::{Recorded, password_links};
 
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
@@ -195,7 +195,7 @@ pub(crate) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
 /// Sends another invitation to a user without a password.
 pub(crate) async fn invite(visit: Visit) -> Result<Outcome, Problem> {
     let user = asked_for(&visit).await?;
-    let (mail, recorded) = password_links::invite(&visit.site, Who::Key(user.id)).await?;
+    let (mail, recorded) = operations::invite_again(&visit.site, Who::Key(user.id)).await?;
     visit.site.send(mail);
     Ok(done(recorded, &user, "gets a mail with an invitation"))
 }

@@ -19,6 +19,7 @@ pub(crate) use self::operation::Operation;
 /// Every operation. Tests hold it against the forms of the pages and against the commands, which find theirs here.
 pub(crate) static ALL: [&Operation; 28] = [
     &users::ADD,
+    &users::INVITE,
     &users::CHANGE,
     &users::CHANGE_WITH_PASSWORD,
     &users::SET_PASSWORD,
@@ -28,7 +29,6 @@ pub(crate) static ALL: [&Operation; 28] = [
     &users::SIGN_OUT,
     &users::SIGN_OUT_EVERYWHERE,
     &users::REMOVE,
-    &password_links::INVITE,
     &second_factor::TURN_ON,
     &second_factor::RENEW_CODES,
     &second_factor::TURN_OFF,

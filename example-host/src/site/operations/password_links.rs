@@ -16,16 +16,12 @@ use crate::site::Site;
 use crate::site::notices;
 use crate::site::state::change;
 
-use super::author::{Author, Recorded, refused};
+use super::author::{Author, refused};
 use super::operation::Operation;
-use super::users::Who;
 
 /// The path of the page that a link leads to.
 pub(crate) const PAGE: &str = "/administrator/new-password";
 
-pub(crate) static INVITE: Operation = Operation::new("invite a user", CORE_MANAGE)
-    .page("administration.users.invite")
-    .command("user invite");
 static CHOOSE: Operation = Operation::new("choose a new password by a link", CORE_MANAGE);
 static ACCEPT: Operation =
     Operation::new("choose the first password by an invitation", CORE_MANAGE);
@@ -73,36 +69,6 @@ pub(crate) async fn send_reset(site: &Site, name: &str, client: IpAddr) -> Resul
         site.send(notices::mail(to, "Choose a new password", &text)?);
     }
     Ok(())
-}
-
-/// Makes another invitation for a user who has no password yet, which replaces the one before. The caller sends it.
-pub(crate) async fn invite(site: &Site, who: Who<'_>) -> Result<(Mail, Recorded), Error> {
-    row! {
-        struct Invited {
-            username: String,
-            email: String,
-            blocked: bool,
-            has_password: bool = "password_hash IS NOT NULL",
-        }
-    }
-    transact!(site.state().database(), |transaction| {
-        let author = Author::of(site, &INVITE, Force::No, transaction).await?;
-        let id = who.key(transaction).await?;
-        author.may_touch(transaction, id).await?;
-        can_invite(site)?;
-        let statement = select::<Invited>("FROM host_users WHERE id = ?").bind(id);
-        let found: Option<Invited> = transaction.fetch_optional(statement).await?;
-        let user = found.ok_or_else(|| Error::not_found("user", &id.to_string()))?;
-        if user.has_password {
-            return Err(refused("the user has a password, and an invitation is for the first one"));
-        }
-        if user.blocked {
-            return Err(refused("the user is blocked"));
-        }
-        let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
-        let mail = invitation(site, (&user.username, &user.email), &secret)?;
-        Ok((mail, author.record(transaction, ("user", id), "").await?))
-    })
 }
 
 /// Refuses invitations that nobody would get.

@@ -3,7 +3,7 @@
 use host_interface::{Event, Mail};
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::database::{Connection, row, select, sql, transact};
 use crate::identity::acl::CORE_MANAGE;
 use crate::identity::administrators::Force;
 use crate::identity::password_links::{self, Purpose};
@@ -12,12 +12,15 @@ use crate::identity::{groups, sessions};
 use crate::site::Site;
 use crate::site::state::change;
 
-use super::author::{Author, Recorded};
+use super::author::{Author, Recorded, refused};
 use super::operation::Operation;
 use super::password_links::{can_invite, invitation};
 
 pub(crate) static ADD: Operation =
     Operation::new("add a user", CORE_MANAGE).page("administration.users.new").command("user add");
+pub(crate) static INVITE: Operation = Operation::new("invite a user", CORE_MANAGE)
+    .page("administration.users.invite")
+    .command("user invite");
 pub(crate) static CHANGE: Operation =
     Operation::new("change a user", CORE_MANAGE).takes_access().page("administration.users.edit");
 pub(crate) static CHANGE_WITH_PASSWORD: Operation =
@@ -120,6 +123,36 @@ pub(crate) async fn invite(
             }
             Err(faults) => Ok(Err(faults)),
         }
+    })
+}
+
+/// Makes another invitation for a user who has no password yet, which replaces the one before. The caller sends it.
+pub(crate) async fn invite_again(site: &Site, who: Who<'_>) -> Result<(Mail, Recorded), Error> {
+    row! {
+        struct Invited {
+            username: String,
+            email: String,
+            blocked: bool,
+            has_password: bool = "password_hash IS NOT NULL",
+        }
+    }
+    transact!(site.state().database(), |transaction| {
+        let author = Author::of(site, &INVITE, Force::No, transaction).await?;
+        let id = who.key(transaction).await?;
+        author.may_touch(transaction, id).await?;
+        can_invite(site)?;
+        let statement = select::<Invited>("FROM host_users WHERE id = ?").bind(id);
+        let found: Option<Invited> = transaction.fetch_optional(statement).await?;
+        let user = found.ok_or_else(|| Error::not_found("user", &id.to_string()))?;
+        if user.has_password {
+            return Err(refused("the user has a password, and an invitation is for the first one"));
+        }
+        if user.blocked {
+            return Err(refused("the user is blocked"));
+        }
+        let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
+        let mail = invitation(site, (&user.username, &user.email), &secret)?;
+        Ok((mail, author.record(transaction, ("user", id), "").await?))
     })
 }
 
