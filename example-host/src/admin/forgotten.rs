@@ -2,17 +2,19 @@
 //! done about a name is done after the answer, so that neither its content nor its time reveals anything. A `GET`
 //! of a link changes nothing, because programs that check mails follow links.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use askama::Template;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
+use crate::base::lock::lock;
 use crate::identity::password_links::{self, Purpose};
 use crate::identity::passwords;
 use crate::site::Site;
@@ -31,6 +33,10 @@ use super::view::{Field, Layout, Notice, redirect, show};
 
 /// How many requests may wait. What comes beyond them is dropped, as silently as what is beyond the limits.
 const PLACES: usize = 256;
+
+/// How many of them may be from one block of addresses, so that none keeps the others from their links. As many count
+/// in an hour, so that what is dropped here would not be of any use.
+const PLACES_OF_BLOCK: usize = 20;
 
 /// The pause after each of them, so that many take hardly anything from others.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -76,15 +82,61 @@ struct GonePage {
 pub(crate) struct Forgotten {
     site: Site,
     offered: bool,
-    places: Arc<Semaphore>,
+    places: Places,
     turn: Arc<Semaphore>,
+}
+
+/// The places of requests that wait.
+struct Places {
+    all: Arc<Semaphore>,
+    /// How many wait from each block of addresses.
+    of_blocks: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+/// The place of a request, which is free again when it is dropped.
+struct Place {
+    block: IpAddr,
+    of_blocks: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    _among_all: OwnedSemaphorePermit,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self { all: Arc::new(Semaphore::new(PLACES)), of_blocks: Arc::default() }
+    }
+
+    /// A place for a request from this address, if there is one.
+    fn take(&self, client: IpAddr) -> Option<Place> {
+        let block = password_links::block(client);
+        let mut of_blocks = lock(&self.of_blocks);
+        if of_blocks.get(&block).is_some_and(|waiting| *waiting >= PLACES_OF_BLOCK) {
+            return None;
+        }
+        let among_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        *of_blocks.entry(block).or_default() += 1;
+        drop(of_blocks);
+        let of_blocks = Arc::clone(&self.of_blocks);
+        Some(Place { block, of_blocks, _among_all: among_all })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut of_blocks = lock(&self.of_blocks);
+        match of_blocks.get_mut(&self.block) {
+            Some(waiting) if *waiting > 1 => *waiting -= 1,
+            _ => {
+                of_blocks.remove(&self.block);
+            }
+        }
+    }
 }
 
 impl Forgotten {
     /// `allowed` is the setting of the site.
     pub(crate) fn new(site: Site, allowed: bool) -> Self {
         let offered = allowed && site.mailer().site_url().is_some();
-        let (places, turn) = (Arc::new(Semaphore::new(PLACES)), Arc::new(Semaphore::new(1)));
+        let (places, turn) = (Places::new(), Arc::new(Semaphore::new(1)));
         Self { site, offered, places, turn }
     }
 
@@ -95,7 +147,7 @@ impl Forgotten {
 
     /// Sends a link beside the request that asks for it.
     fn send(&self, name: String, client: IpAddr) {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
+        let Some(place) = self.places.take(client) else { return };
         let (site, turn) = (self.site.clone(), Arc::clone(&self.turn));
         self.site.state().events().run(&Handle::current(), async move {
             // The semaphore is never closed.

@@ -233,7 +233,7 @@ impl Administration {
             return Ok(read(Visit { notice, ..visit }).await?.response());
         }
         let write = authorise(page.write, &visit)?;
-        if page.confirmed
+        if (page.confirmed)(&visit)
             && let Some(response) = confirm::answer(&visit, request).await?
         {
             return Ok(response);

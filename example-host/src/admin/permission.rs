@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::site::Site;
 use crate::site::snapshot::Snapshot;
 
 use super::openapi::{members, string};
@@ -27,6 +28,11 @@ impl Permission {
             let actions = std::iter::once(&declared["action"]).chain(members(&declared["or"]));
             Self { actions: actions.map(string).collect(), asset: string(&declared["asset"]) }
         })
+    }
+
+    /// Whether it allows to copy or erase a person's data.
+    pub(crate) fn is_about_persons(&self, site: &Site) -> bool {
+        self.actions.iter().any(|action| site.is_about_persons(action, &self.asset))
     }
 
     /// The action by which a user has the permission.

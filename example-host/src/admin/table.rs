@@ -54,6 +54,9 @@ pub(super) const PAGES: &[Page] = &[
     Page::at("/users/{id}/unblock", "administration.users.unblock")
         .does(&operations::users::UNBLOCK, |visit| Box::pin(users::unblock(visit)))
         .confirmed(),
+    Page::at("/users/{id}/invite", "administration.users.invite")
+        .does(&operations::users::INVITE, |visit| Box::pin(users::invite(visit)))
+        .confirmed(),
     Page::at("/users/{id}/sign-out", "administration.users.sign_out")
         .does(&operations::users::SIGN_OUT, |visit| Box::pin(users::sign_out(visit))),
     Page::at("/users/{id}/second-factor/remove", "administration.users.second_factor.remove")
@@ -116,7 +119,8 @@ pub(super) const PAGES: &[Page] = &[
         .reads(MANAGE, |visit| Box::pin(api::download(visit))),
     Page::at("/api/{extension}/{operation}", "administration.api.operation")
         .reads(MANAGE, |visit| Box::pin(api::page(visit)))
-        .asks(MANAGE, |visit| Box::pin(api::ask(visit))),
+        .asks(MANAGE, |visit| Box::pin(api::ask(visit)))
+        .confirmed_if(api::is_about_persons),
     Page::at("/import", "administration.import")
         .in_navigation("Import", "import")
         .offered(import::is_offered)
@@ -158,7 +162,8 @@ pub(super) const PAGES: &[Page] = &[
         .asks(MANAGE, |visit| Box::pin(records::delete::delete(visit))),
     Page::at("/records/{extension}/{type}/{id}/do/{action}", "administration.records.do")
         .reads(MANAGE, |visit| Box::pin(records::making::page(visit)))
-        .asks(MANAGE, |visit| Box::pin(records::making::run(visit))),
+        .asks(MANAGE, |visit| Box::pin(records::making::run(visit)))
+        .confirmed_if(records::making::is_about_persons),
     Page::at("/audit", "administration.audit")
         .in_navigation("Audit", "audit")
         .reads(ADMIN, |visit| Box::pin(audit::page(visit))),
@@ -207,6 +212,7 @@ pub(super) const PAGES: &[Page] = &[
 pub(super) type Work<T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send>>;
 pub(super) type Read = fn(Visit) -> Work<View>;
 pub(super) type Write = fn(Visit) -> Work<Outcome>;
+pub(super) type Confirmed = fn(&Visit) -> bool;
 pub(super) type Offered = fn(&Site, &Catalogue, i64) -> bool;
 
 /// A page: its path, and the permissions to read and to change.
@@ -223,9 +229,9 @@ pub(super) struct Page {
     pub(super) offered: Offered,
     /// Whether its form has a file.
     pub(super) takes_file: bool,
-    /// Whether the page changes access or permissions, so that the user must have entered the
+    /// Whether a form changes access or permissions, or the data of a person, so that the user must have entered the
     /// password recently.
-    pub(super) confirmed: bool,
+    pub(super) confirmed: Confirmed,
 }
 
 /// A page in the navigation.
@@ -245,7 +251,7 @@ impl Page {
             operation: None,
             offered: |_, _, _| true,
             takes_file: false,
-            confirmed: false,
+            confirmed: |_| false,
         }
     }
 
@@ -284,8 +290,13 @@ impl Page {
         self
     }
 
-    const fn confirmed(mut self) -> Self {
-        self.confirmed = true;
+    const fn confirmed(self) -> Self {
+        self.confirmed_if(|_| true)
+    }
+
+    /// A form of which some need it.
+    const fn confirmed_if(mut self, confirmed: Confirmed) -> Self {
+        self.confirmed = confirmed;
         self
     }
 }

@@ -215,6 +215,11 @@ pub(super) enum UserCommand {
         #[arg(long, conflicts_with = "password_stdin")]
         invite: bool,
     },
+    /// Send another invitation to a user without a password. The link in the one before is no longer good.
+    Invite {
+        /// The name of the user.
+        name: String,
+    },
     /// List users: id, name, e-mail, groups, active or blocked, whether a second factor is set.
     List(Form),
     /// Set the password with which a user signs in to the administration. It is prompted for, or

@@ -95,6 +95,7 @@ async fn users(site: &Site, command: UserCommand) -> Result<(), Failure> {
             let new = NewUser { username: name, email, groups: group, password };
             print([if invite { site.invite_user(new).await? } else { site.add_user(new).await? }])
         }
+        UserCommand::Invite { name } => Ok(site.invite_again(&name).await?),
         UserCommand::List(form) => {
             form.print(site.users().await?.into_iter().map(rows::user), Lines::PLAIN)
         }

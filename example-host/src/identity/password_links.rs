@@ -74,7 +74,8 @@ pub(crate) async fn make(
     Ok(secret)
 }
 
-/// The link with this secret, if it is still good and its user is not blocked. It is not used by that.
+/// The link with this secret, if it is still good and its user is not blocked. It is not used by that. An invitation
+/// is for a first password only.
 pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Link>, Error> {
     row! {
         struct Found {
@@ -88,7 +89,8 @@ pub(crate) async fn find(database: &Database, secret: &str) -> Result<Option<Lin
     let hash = secret::hash(secret);
     let statement = select::<Found>(
         "FROM host_password_links l JOIN host_users u ON u.id = l.user_id \
-         WHERE l.hash = ? AND NOT u.blocked",
+         WHERE l.hash = ? AND NOT u.blocked \
+         AND (l.kind <> 'invitation' OR u.password_hash IS NULL)",
     );
     let found: Option<Found> = database.fetch_optional(statement.bind(hash.as_slice())).await?;
     let is_good = |found: &Found| {
@@ -109,9 +111,17 @@ pub(crate) async fn use_up(
     user: i64,
 ) -> Result<bool, Error> {
     let statement = sql("DELETE FROM host_password_links WHERE hash = ? AND user_id = ? \
-         AND ends_on > ? AND EXISTS (SELECT 1 FROM host_users u WHERE u.id = user_id AND NOT u.blocked)");
+         AND ends_on > ? AND EXISTS (SELECT 1 FROM host_users u WHERE u.id = user_id AND NOT u.blocked \
+         AND (kind <> 'invitation' OR u.password_hash IS NULL))");
     let statement = statement.bind(secret::hash(secret).as_slice()).bind(user);
     Ok(transaction.execute(statement.bind(text::now())).await? > 0)
+}
+
+/// Ends the links of a user, within a transaction: what they were sent for, or where they were sent to, is no longer so.
+pub(crate) async fn end_of(transaction: &mut Connection, user: i64) -> Result<(), Error> {
+    let removal = sql("DELETE FROM host_password_links WHERE user_id = ?");
+    transaction.execute(removal.bind(user)).await?;
+    Ok(())
 }
 
 /// Ends all links, within a transaction. What was asked for anew is in other mails.
@@ -164,7 +174,7 @@ async fn allow(
 }
 
 /// The block that an address belongs to: a /24 of IPv4, a /48 of IPv6.
-fn block(address: IpAddr) -> IpAddr {
+pub(crate) fn block(address: IpAddr) -> IpAddr {
     text::network_of(address, 24, 48)
 }
 

@@ -8,6 +8,7 @@ use crate::base::error::{Error, is_unique_violation};
 use crate::base::text::{fold, now};
 use crate::database::{Connection, Database, Statement, row, select, sql};
 use crate::identity::names::name_of;
+use crate::identity::password_links;
 use crate::identity::passwords;
 use crate::identity::second_factor;
 use crate::identity::sessions;
@@ -90,6 +91,7 @@ pub(crate) async fn block(
 ) -> Result<(), Error> {
     let statement = sql("UPDATE host_users SET blocked = ? WHERE id = ?");
     transaction.execute(statement.bind(blocked).bind(id)).await?;
+    password_links::end_of(transaction, id).await?;
     // After unblocking, the token works again, but the user has to sign in again.
     sessions::end_all(transaction, id).await
 }
@@ -102,6 +104,8 @@ pub(crate) async fn set_password_hash(
 ) -> Result<(), Error> {
     let statement = sql("UPDATE host_users SET password_hash = ? WHERE id = ?");
     transaction.execute(statement.bind(hash).bind(id)).await?;
+    // Whoever has a link from before must not replace the new one.
+    password_links::end_of(transaction, id).await?;
     sessions::end_all(transaction, id).await
 }
 
@@ -170,6 +174,13 @@ impl Profile {
             }
         }
         Ok(faults)
+    }
+
+    /// Whether a user with this profile has another address than before.
+    pub(crate) async fn moves(&self, transaction: &mut Connection, id: i64) -> Result<bool, Error> {
+        let statement = sql("SELECT email_fold FROM host_users WHERE id = ?");
+        let before: Option<(String,)> = transaction.fetch_optional(statement.bind(id)).await?;
+        Ok(before.is_some_and(|(before,)| before != fold(&self.email)))
     }
 
     /// Adds a user with this profile, without groups.

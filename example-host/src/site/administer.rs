@@ -40,21 +40,42 @@ impl Site {
         }
     }
 
-    /// Adds a user who gets a link by mail to choose a password, and returns the key.
+    /// Adds a user who gets a link by mail to choose a password, and returns the key when the mail was sent.
     ///
     /// # Errors
     /// When a password is given, no links can be sent, a name is taken or not acceptable, a group does not exist,
-    /// or the database fails.
+    /// or the database fails. When the mail could not be sent; the user was added then.
     pub async fn invite_user(&self, new: NewUser) -> Result<i64, Error> {
         if new.password.is_some() {
             return Err(Error::Invalid("a user who is invited chooses the password".to_owned()));
         }
         let new = Prepared::new(new).await?;
         let groups = Groups::Titles(&new.groups);
-        match operations::users::invite(self, &new.profile, groups).await? {
-            Ok((id, _)) => Ok(id),
-            Err(faults) => Err(new.taken(&faults)),
+        let (id, mail, _) = match operations::users::invite(self, &new.profile, groups).await? {
+            Ok(added) => added,
+            Err(faults) => return Err(new.taken(&faults)),
+        };
+        match self.mailer().send(&mail).await {
+            Ok(()) => Ok(id),
+            Err(error) => Err(Error::Invalid(format!(
+                "the user was added, but the invitation could not be sent: {error}; `user invite {}` sends \
+                 another one",
+                new.profile.username
+            ))),
         }
+    }
+
+    /// Sends a user who has no password yet another invitation, which replaces the one before.
+    ///
+    /// # Errors
+    /// When there is no such user, the user has a password or is blocked, the mail cannot be sent, or the database
+    /// fails.
+    pub async fn invite_again(&self, username: &str) -> Result<(), Error> {
+        let (mail, _) = operations::users::invite_again(self, Who::Name(username)).await?;
+        let sent = self.mailer().send(&mail).await;
+        sent.map_err(|error| {
+            Error::Invalid(format!("the invitation could not be sent: {error}; repeat the command"))
+        })
     }
 
     /// All users, in the order of their creation.

@@ -12,8 +12,8 @@ use crate::base::database_url::{DatabaseUrl, Kind};
 use crate::base::databases::Databases;
 use crate::base::error::Error;
 use crate::base::settings::MailSettings;
-use crate::base::{moment, private};
-use crate::database::{Database, Engine, dump, files, transact};
+use crate::base::{moment, private, text};
+use crate::database::{Connection, Database, Engine, dump, files, sql, transact};
 use crate::identity::password_links;
 use crate::secrets::Secrets;
 use crate::site::backup::{FORM, MANIFEST, Manifest, Part, name_of, sync};
@@ -196,6 +196,7 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
         transact!(site.state().database(), |transaction| {
             // Some have been used since the backup.
             password_links::end_all(transaction).await?;
+            end_sessions(transaction).await?;
             site.record(transaction, "", "", "restore a backup").await
         })?;
         // Once for all extensions: whatever they do then finds nobody.
@@ -205,6 +206,18 @@ async fn note(loaded: Loaded, actor: Actor) -> Result<(), Error> {
     let noted = noted.await;
     site.close().await;
     noted
+}
+
+/// Ends all sessions, and the trust in all browsers. Some of them have been ended since the backup, which does not know
+/// which.
+async fn end_sessions(transaction: &mut Connection) -> Result<(), Error> {
+    transaction.execute(sql("DELETE FROM host_sessions")).await?;
+    // Sessions of a user have ended less often than there are seconds since 1970, and another restore has another
+    // moment.
+    let seconds = text::now().assume_utc().unix_timestamp();
+    let statement = sql("UPDATE host_second_factors SET epoch = epoch + ?");
+    transaction.execute(statement.bind(seconds)).await?;
+    Ok(())
 }
 
 /// The files of a SQLite database, that of the tables first.

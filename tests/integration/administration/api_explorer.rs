@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::audit_trail::audited;
 use crate::support::harness::Shop;
-use crate::support::visitor::Visitor;
+use crate::support::visitor::{PASSWORD, Visitor};
 
 #[tokio::test]
 async fn every_route_of_the_api_has_a_page_and_the_document_can_be_downloaded() {
@@ -182,4 +182,39 @@ async fn a_tried_request_gets_the_same_answer_as_any_other() {
     ann.get(&route("delete")).await;
     let mut foreign = ann.with("sec-fetch-site", "cross-site");
     assert_eq!(foreign.post(&route("delete"), &fields).await.status, 403);
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn a_person_is_not_erased_in_a_session_that_was_left_open() {
+    let shop = Shop::open().await;
+    let order = json!({
+        "user_email": "quinx@example.com", "billing_last_name": "Quinx", "order_state_id": 8,
+        "items": [{"orderitem_name": "Lamp", "orderitem_price": "5.00"}],
+    });
+    shop.create("/orders", order).await;
+    let orders = async || shop.get("/orders?filter[search]=quinx").send().await.expect(200).total();
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    shop.database.execute("UPDATE host_sessions SET confirmed_on = '2020-01-01T00:00:00'").await;
+    let page = "/api/webservices-shop/privacy.erase";
+    let body = r#"{"email": "quinx@example.com", "reason": "asked", "force": 1}"#;
+    let fields = [("body", body), ("sure", "yes")];
+    let seen = ann.fill(page, page, &fields).await;
+    assert_eq!(seen.status, 403);
+    seen.says("<h1>Confirm your password</h1>");
+    assert_eq!(orders().await, 1, "nothing was sent");
+    let wrong = [&fields[..], &[("confirmation", "not the password")]].concat();
+    assert_eq!(ann.post(page, &wrong).await.status, 422);
+    assert_eq!(orders().await, 1, "nothing was sent");
+    // Other routes do not need it.
+    let create = "/api/webservices-shop/manufacturers.create";
+    let other = [("body", r#"{"manufacturer_name": "Birch"}"#), ("sure", "yes")];
+    ann.fill(create, create, &other).await.says("201 Created");
+
+    ann.get(page).await;
+    let right = [&fields[..], &[("confirmation", PASSWORD)]].concat();
+    let seen = ann.post(page, &right).await;
+    assert_eq!(seen.status, 200);
+    seen.says("200 OK");
+    assert_eq!(orders().await, 0);
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use example_host::{Force, ServerSettings};
+use example_host::{Force, NewUser, ServerSettings};
 use futures_util::future::join_all;
 
 use crate::support::harness::{Setup, Shop};
 use crate::support::phone::set_up;
 use crate::support::process::Place;
 use crate::support::smtp::Sink;
-use crate::support::visitor::{PASSWORD, Seen, Visitor};
+use crate::support::visitor::{PASSWORD, Seen, Visitor, id};
 use crate::support::waiting::eventually;
 
 /// The address of the site in links.
@@ -134,6 +134,48 @@ async fn a_link_is_worth_nothing_late_after_another_one_and_for_a_blocked_user()
 }
 
 #[tokio::test]
+async fn a_link_ends_with_a_new_password_another_address_and_a_block() {
+    let sink = Sink::start().await;
+    let shop = shop_with(&sink).await;
+    let mut ann = Visitor::of(&shop.url(""));
+    let secret = link_of(&shop, &sink, "superuser").await;
+    shop.site.set_password("superuser", PASSWORD.to_owned()).await.unwrap();
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "another password");
+
+    let secret = link_of(&shop, &sink, "administrator").await;
+    shop.site.block_user("administrator", Force::No).await.unwrap();
+    shop.site.unblock_user("administrator").await.unwrap();
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "blocked meanwhile");
+
+    let secret = link_of(&shop, &sink, "administrator").await;
+    let groups = shop.site.groups().await.unwrap();
+    let group = groups.iter().find(|group| group.title == "Administrator").unwrap();
+    let (page, group) =
+        (format!("/users/{}", id(&shop.site, "administrator").await), group.id.to_string());
+    let mut boss = Visitor::signed_in(&shop, "superuser").await;
+    for (email, is_good) in [("ADMINISTRATOR@example.com", true), ("other@example.com", false)] {
+        let fields = [("username", "administrator"), ("email", email), ("group", group.as_str())];
+        assert_eq!(boss.fill(&page, &page, &fields).await.status, 303, "{email}");
+        let status = ann.get(&format!("/new-password?link={secret}")).await.status;
+        assert_eq!(status == 200, is_good, "{email}: {status}");
+    }
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "another address");
+
+    let before = sink.mails().len();
+    let bob = NewUser {
+        username: "bob".to_owned(),
+        email: "bob@example.com".to_owned(),
+        groups: vec!["Administrator".to_owned()],
+        password: None,
+    };
+    shop.site.invite_user(bob).await.unwrap();
+    let (_, secret) = link_in(&sink.wait_for(before + 1).await[before].text());
+    shop.site.set_password("bob", PASSWORD.to_owned()).await.unwrap();
+    assert_eq!(choose(&mut ann, &secret, NEW).await.status, 404, "there is a first password");
+    assert_eq!(ann.sign_in("bob", PASSWORD).await.status, 303);
+}
+
+#[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_second_factor_is_needed_beside_the_link() {
     let sink = Sink::start().await;
@@ -193,6 +235,22 @@ async fn there_are_three_links_an_hour_for_a_user_and_twenty_for_a_block_of_addr
         ask_from(&shop, "198.51.100.1", "superuser").await;
         sink.wait_for(expected).await;
     }
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn requests_of_one_address_do_not_keep_others_from_their_links() {
+    let sink = Sink::start().await;
+    let shop = shop_with(&sink).await;
+    // Each that waits takes a while, so that they would fill all places for seconds.
+    let flooding = Visitor::of(&shop.url("")).with("x-forwarded-for", "203.0.113.7");
+    for _ in 0..12 {
+        let asked =
+            (0..50).map(|_| flooding.post_and_leave("/sign-in/forgotten", &[("name", "nobody")]));
+        join_all(asked).await;
+    }
+    ask_from(&shop, "192.0.2.1", "superuser").await;
+    assert_eq!(sink.wait_for(1).await[0].to, ["superuser@example.com"]);
 }
 
 /// The answers for users and for nobody are alike in status, content and time, although there is a mail for one of
@@ -303,4 +361,53 @@ async fn users_are_invited_by_a_command_and_on_the_page() {
     let trail = place.run("audit export").await;
     assert!(trail.contains("choose the first password by an invitation"), "{trail}");
     served.stop().await;
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn an_invitation_that_was_not_sent_is_reported_and_another_one_is_sent() {
+    let place = Place::of_the_store();
+    let with = async |server: &str, words: &str| {
+        let call = place.call(words).env("HOST_SMTP_URL", server).env("HOST_URL", SITE);
+        call.finish().await
+    };
+    let add = "user add ann --email ann@example.com --group Administrator --invite";
+    // Nothing listens on this port.
+    let why = with("smtp://127.0.0.1:1", add).await.fails();
+    assert!(why.starts_with("the user was added, but the invitation could not be sent:"), "{why}");
+    assert!(why.ends_with("`user invite ann` sends another one"), "{why}");
+    let why = with("smtp://127.0.0.1:1", "user invite ann").await.fails();
+    assert!(why.starts_with("the invitation could not be sent:"), "{why}");
+    let sink = Sink::start().await;
+    let url = sink.url();
+    with(&url, "user invite ann").await.succeeds();
+    let (_, first) = link_in(&sink.wait_for(1).await[0].text());
+
+    // The page sends another one, too.
+    place.add_administrator("boss", PASSWORD).await;
+    let served = place.serve_with(&[("HOST_SMTP_URL", url.as_str()), ("HOST_URL", SITE)]).await;
+    let mut boss = Visitor::of(&served.url(""));
+    assert_eq!(boss.sign_in("boss", PASSWORD).await.status, 303);
+    boss.get("/users/1").await.says("Send an invitation");
+    assert_eq!(boss.post("/users/1/invite", &[]).await.status, 303);
+    boss.get("/users/1").await.says("ann gets a mail with an invitation.");
+    let (_, second) = link_in(&sink.wait_for(2).await[1].text());
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(choose(&mut ann, &first, PASSWORD).await.status, 404, "there is a newer one");
+    assert_eq!(choose(&mut ann, &second, PASSWORD).await.status, 303);
+
+    // Who has a password is not invited.
+    assert!(!boss.get("/users/1").await.html.contains("Send an invitation"));
+    boss.post("/users/1/invite", &[]).await;
+    boss.get("/users/1").await.says("The user has a password");
+    let why = "the user has a password, and an invitation is for the first one";
+    assert_eq!(with(&url, "user invite ann").await.fails(), why);
+    place.run("user add bob --email bob@example.com --group Administrator").await;
+    place.run("user block bob").await;
+    assert_eq!(with(&url, "user invite bob").await.fails(), "the user is blocked");
+    assert!(place.refusal("user invite bob").await.contains("HOST_SMTP_URL and HOST_URL"));
+    served.stop().await;
+    let trail = place.run("audit export").await;
+    assert_eq!(trail.matches("\"invite a user\"").count(), 3, "{trail}");
+    assert_eq!(sink.mails().len(), 2);
 }

@@ -207,6 +207,7 @@ async fn changes_of_access_need_a_recently_entered_password() {
     let (rotate, revoke) = (format!("{token}/{first}/rotate"), format!("{token}/{first}/revoke"));
     let new_token = format!("{token}/new");
     let (unblock, delete) = (format!("{user}/unblock"), format!("{user}/delete"));
+    let invite = format!("{user}/invite");
     let before = state(&shop.site).await;
     set_back(&shop, "confirmed_on", Duration::minutes(11)).await;
     for (path, fields) in [
@@ -219,6 +220,7 @@ async fn changes_of_access_need_a_recently_entered_password() {
         (&*rotate, &[("overlap", "0")]),
         (&*revoke, &[]),
         (&*unblock, &[]),
+        (&*invite, &[]),
         (&*delete, &[]),
         ("/groups/new", &[("title", "Tills"), ("parent", "Super Users")]),
         ("/groups/2", &[("title", "Tills")]),

@@ -20,6 +20,7 @@ async fn core_manage_cannot_escalate_to_core_admin() {
     for (to, fields) in [
         ("/block", &[][..]),
         ("/unblock", &[]),
+        ("/invite", &[]),
         ("/sign-out", &[]),
         ("/delete", &[]),
         ("/token", &[]),

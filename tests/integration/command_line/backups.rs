@@ -11,7 +11,9 @@ use crate::support::databases::{Database, Engine};
 use crate::support::harness::{Answer, ROOT, Shop};
 use crate::support::ledger::Client;
 use crate::support::mirror::Mirror;
+use crate::support::phone::turn_on;
 use crate::support::process::{Call, MANUFACTURERS, Place};
+use crate::support::visitor::{PASSWORD, Visitor};
 
 /// A command line for the site at this address.
 fn about(place: &Place, url: &str, words: &str) -> Call {
@@ -317,5 +319,28 @@ async fn a_restore_never_meets_the_log_of_another_file() {
     assert_eq!(names(folder), ["host.db", "shop.db"]);
     let served = about(&place, &target.url(), "serve --listen 127.0.0.1:0").start().await;
     Answer::to(served.get(MANUFACTURERS, &token)).await.expect(200);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_restored_backup_revives_no_session_and_no_trust_in_a_browser() {
+    let place = Place::of_the_store();
+    place.add_administrator("ann", PASSWORD).await;
+    let served = place.serve().await;
+    let mut ann = Visitor::of(&served.url(""));
+    assert_eq!(ann.sign_in("ann", PASSWORD).await.status, 303);
+    turn_on(&mut ann).await;
+    assert!(ann.is_in().await);
+    let backup = back_up(&place, "backups --with-key").await;
+    served.stop().await;
+
+    let target = Database::new().await;
+    about(&place, &target.url(), "restore").word(&backup).finish().await.succeeds();
+    assert_eq!(target.number("SELECT count(*) FROM host_sessions").await, 0);
+    // A browser is trusted as long as this has not changed.
+    assert!(target.number("SELECT epoch FROM host_second_factors").await > 1_000_000);
+    let served = about(&place, &target.url(), "serve --listen 127.0.0.1:0").start().await;
+    ann.origin = served.url("");
+    assert!(!ann.is_in().await, "the cookie is that of a session from before the backup");
     served.stop().await;
 }

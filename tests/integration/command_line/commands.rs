@@ -450,6 +450,7 @@ async fn every_command_prints_its_usage() {
         "serve",
         "user",
         "user add",
+        "user invite",
         "user list",
         "user block",
         "user unblock",

@@ -526,6 +526,33 @@ async fn a_restored_backup_brings_nobody_back() {
 
 #[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "on a server, the list is in the same folder")]
+async fn a_backup_whose_only_administrator_was_erased_since_is_restored() {
+    let place = place();
+    add_person(&place, "Super Users").await;
+    let printed = place.run("backup backups").await;
+    let backup = place.path(printed.trim());
+    place.add_administrator("ann", PASSWORD).await;
+    place.run("privacy erase --user Quinx --reason asked").await;
+    let target = Database::new().await;
+    for name in ["erased.ndjson", "secret.key"] {
+        std::fs::copy(place.data(name), target.folder.path().join(name)).unwrap();
+    }
+    let at_target = |words: &str| place.call(words).env("DATABASE_URL", target.url());
+    let restored = at_target("restore").word(&backup).finish().await;
+    restored.succeeds();
+    assert!(
+        restored.err().contains("the site has no administrator any more"),
+        "{}",
+        restored.err()
+    );
+    let users = at_target("user list").finish().await.succeeds();
+    assert!(users.contains("erased-1@erased.invalid") && !users.contains(MARK), "{users}");
+    let trail = at_target("audit export").finish().await.succeeds();
+    assert!(trail.contains("(forced, the last administrator)"), "{trail}");
+}
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "on a server, the list is in the same folder")]
 async fn a_restore_without_the_list_of_erased_persons_warns() {
     let place = place();
     place.run("privacy erase --email quinx@example.com --reason asked").await;

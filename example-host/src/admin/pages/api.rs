@@ -122,6 +122,15 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
     render(&visit, document, operation, "", None)
 }
 
+/// Whether the route may change what is kept about a person.
+pub(crate) fn is_about_persons(visit: &Visit) -> bool {
+    asked_for(visit).is_ok_and(|(_, operation)| {
+        let permission = operation.permission.as_ref();
+        !operation.only_reads()
+            && permission.is_some_and(|needed| needed.is_about_persons(&visit.site))
+    })
+}
+
 /// Sends the entered request as the signed-in user.
 pub(crate) async fn ask(visit: Visit) -> Result<Outcome, Problem> {
     let (document, operation) = asked_for(&visit)?;

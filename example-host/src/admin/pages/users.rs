@@ -52,6 +52,8 @@ struct UserPage {
     own: bool,
     /// Whether a new user can be invited by mail, and is to be.
     invites: Option<bool>,
+    /// Whether another invitation can be sent to the user.
+    invitable: bool,
 }
 
 #[derive(Template)]
@@ -129,7 +131,11 @@ pub(crate) async fn add(visit: Visit) -> Result<Outcome, Problem> {
     };
     let groups = Groups::Keys(&entered.groups);
     let added = if entered.invited {
-        operations::invite(&visit.site, &profile, groups).await?
+        let added = operations::invite(&visit.site, &profile, groups).await?;
+        added.map(|(id, mail, recorded)| {
+            visit.site.send(mail);
+            (id, recorded)
+        })
     } else {
         operations::add(&visit.site, &profile, groups, hash.as_deref()).await?
     };
@@ -184,6 +190,14 @@ pub(crate) async fn unblock(visit: Visit) -> Result<Outcome, Problem> {
     let user = asked_for(&visit).await?;
     let recorded = operations::unblock(&visit.site, Who::Key(user.id)).await?;
     Ok(done(recorded, &user, "was unblocked: the API tokens and the password work again"))
+}
+
+/// Sends another invitation to a user without a password.
+pub(crate) async fn invite(visit: Visit) -> Result<Outcome, Problem> {
+    let user = asked_for(&visit).await?;
+    let (mail, recorded) = operations::invite_again(&visit.site, Who::Key(user.id)).await?;
+    visit.site.send(mail);
+    Ok(done(recorded, &user, "gets a mail with an invitation"))
 }
 
 /// Ends all sessions of a user.
@@ -318,6 +332,8 @@ async fn render(
             Field::password("password", "Password").optional().hint(hint).fault(fault("password")),
         ],
         own: user.as_ref().is_some_and(|user| user.id == visit.session.user),
+        invitable: visit.site.mailer().site_url().is_some()
+            && user.as_ref().is_some_and(|user| !user.has_password && !user.blocked),
         invites: match user {
             None => visit.site.mailer().site_url().map(|_| entered.invited),
             Some(_) => None,

@@ -17,8 +17,9 @@ pub(crate) use self::author::Recorded;
 pub(crate) use self::operation::Operation;
 
 /// Every operation. Tests hold it against the forms of the pages and against the commands, which find theirs here.
-pub(crate) static ALL: [&Operation; 27] = [
+pub(crate) static ALL: [&Operation; 28] = [
     &users::ADD,
+    &users::INVITE,
     &users::CHANGE,
     &users::CHANGE_WITH_PASSWORD,
     &users::SET_PASSWORD,

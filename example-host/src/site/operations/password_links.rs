@@ -3,6 +3,8 @@
 
 use std::net::IpAddr;
 
+use host_interface::Mail;
+
 use crate::base::error::Error;
 use crate::base::text::fold;
 use crate::database::{row, select, transact};
@@ -14,7 +16,7 @@ use crate::site::Site;
 use crate::site::notices;
 use crate::site::state::change;
 
-use super::author::Author;
+use super::author::{Author, refused};
 use super::operation::Operation;
 
 /// The path of the page that a link leads to.
@@ -69,20 +71,29 @@ pub(crate) async fn send_reset(site: &Site, name: &str, client: IpAddr) -> Resul
     Ok(())
 }
 
-/// Sends a user who was added the link of this secret.
-pub(super) fn send_invitation(
+/// Refuses invitations that nobody would get.
+pub(super) fn can_invite(site: &Site) -> Result<(), Error> {
+    if site.mailer().site_url().is_some() {
+        return Ok(());
+    }
+    Err(refused(
+        "invitations need a mail server and the address of the site: HOST_SMTP_URL and HOST_URL",
+    ))
+}
+
+/// The mail to a user who was added, with the link of this secret.
+pub(super) fn invitation(
     site: &Site,
     (username, email): (&str, &str),
     secret: &str,
-) -> Result<(), Error> {
+) -> Result<Mail, Error> {
     let url = site.mailer().site_url().unwrap_or_default();
     let days = Purpose::Invitation.lifetime().as_secs() / (24 * 60 * 60);
     let text = format!(
         "an administrator has added an account for you. Your name to sign in with is {username}. To choose your \
          password, open this page within {days} days:\n\n{url}{PAGE}?link={secret}"
     );
-    site.send(notices::mail((username, email), "Your account", &text)?);
-    Ok(())
+    notices::mail((username, email), "Your account", &text)
 }
 
 /// Sets the password that the user of a link has chosen. All sessions of the user end. Returns `false` if the link is

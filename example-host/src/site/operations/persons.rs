@@ -52,10 +52,15 @@ pub(crate) async fn exported(site: &Site, whom: &Whom) -> Result<Recorded, Error
 }
 
 /// Counts what the host would erase, and checks whether it may. Nothing is changed.
-pub(crate) async fn count(site: &Site, folder: &Folder, whom: &Whom) -> Result<Erased, Error> {
+pub(crate) async fn count(
+    site: &Site,
+    folder: &Folder,
+    whom: &Whom,
+    force: Force,
+) -> Result<Erased, Error> {
     // The same work as for an erasure, in a transaction that is never committed.
     let mut transaction = site.state().database().begin_write().await?;
-    let found = erase_within(&mut transaction, site, whom).await;
+    let found = erase_within(&mut transaction, site, whom, force).await;
     transaction.roll_back().await?;
     let mails = folder.find(whom.is_theirs.clone()).await?.len() as u64;
     let mut erased = Erased::default();
@@ -64,19 +69,19 @@ pub(crate) async fn count(site: &Site, folder: &Folder, whom: &Whom) -> Result<E
 }
 
 /// Erases what the host keeps, and records what was done on the whole site: `done` has the counts of the
-/// extensions.
+/// extensions. The last administrator is erased only if that is forced.
 pub(crate) async fn erase(
     site: &Site,
     folder: &Folder,
     whom: &Whom,
-    reason: &str,
+    (reason, force): (&str, Force),
     done: &BTreeMap<String, Erased>,
 ) -> Result<(Erased, Recorded), Error> {
     // A mail that is removed although the transaction fails is removed by every repetition, too.
     let mails = folder.remove(whom.is_theirs.clone()).await?;
     let (counts, mut remaining, recorded) = change!(site.state(), |transaction| {
-        let author = Author::of(site, &ERASE, Force::No, transaction).await?;
-        let counts = with_mails(erase_within(transaction, site, whom).await?, mails);
+        let author = Author::of(site, &ERASE, force, transaction).await?;
+        let counts = with_mails(erase_within(transaction, site, whom, force).await?, mails);
         let remaining = match &whom.user {
             Some(user) => persons::search(transaction, user).await?,
             None => Counts::new(),
@@ -96,6 +101,7 @@ async fn erase_within(
     transaction: &mut Connection,
     site: &Site,
     whom: &Whom,
+    force: Force,
 ) -> Result<Counts, Error> {
     let Some(user) = &whom.user else { return Ok(Counts::new()) };
     may_handle(transaction, site, user.id).await?;
@@ -104,7 +110,9 @@ async fn erase_within(
     }
     let administrators = Administrators::before(transaction).await?;
     let counts = persons::erase(transaction, user).await?;
-    administrators.must_remain(transaction).await?;
+    if force == Force::No {
+        administrators.must_remain(transaction).await?;
+    }
     Ok(counts)
 }
 

@@ -1,9 +1,9 @@
 //! Users: adding, changing, blocking and removing them, their passwords and their sessions.
 
-use host_interface::Event;
+use host_interface::{Event, Mail};
 
 use crate::base::error::Error;
-use crate::database::{Connection, sql};
+use crate::database::{Connection, row, select, sql, transact};
 use crate::identity::acl::CORE_MANAGE;
 use crate::identity::administrators::Force;
 use crate::identity::password_links::{self, Purpose};
@@ -12,12 +12,15 @@ use crate::identity::{groups, sessions};
 use crate::site::Site;
 use crate::site::state::change;
 
-use super::author::{Author, Recorded};
+use super::author::{Author, Recorded, refused};
 use super::operation::Operation;
-use super::password_links::send_invitation;
+use super::password_links::{can_invite, invitation};
 
 pub(crate) static ADD: Operation =
     Operation::new("add a user", CORE_MANAGE).page("administration.users.new").command("user add");
+pub(crate) static INVITE: Operation = Operation::new("invite a user", CORE_MANAGE)
+    .page("administration.users.invite")
+    .command("user invite");
 pub(crate) static CHANGE: Operation =
     Operation::new("change a user", CORE_MANAGE).takes_access().page("administration.users.edit");
 pub(crate) static CHANGE_WITH_PASSWORD: Operation =
@@ -103,34 +106,54 @@ pub(crate) async fn add(
     })
 }
 
-/// Adds a user without a password, and sends a link to choose one. Returns the key, or which values another user already
-/// has.
+/// Adds a user without a password, and returns the key and a mail with a link to choose one, which the caller sends; or
+/// which values another user already has.
 pub(crate) async fn invite(
     site: &Site,
     profile: &Profile,
     groups: Groups<'_>,
-) -> Result<Result<(i64, Recorded), Vec<Fault>>, Error> {
-    if site.mailer().site_url().is_none() {
-        return Err(Error::Invalid(
-            "invitations need a mail server and the address of the site: HOST_SMTP_URL and HOST_URL"
-                .to_owned(),
-        ));
-    }
-    let added = change!(site.state(), |transaction| {
+) -> Result<Result<(i64, Mail, Recorded), Vec<Fault>>, Error> {
+    can_invite(site)?;
+    change!(site.state(), |transaction| {
         match add_within(transaction, site, profile, groups, None).await? {
             Ok((id, recorded)) => {
                 let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
-                Ok(Ok((id, recorded, secret)))
+                let mail = invitation(site, (&profile.username, &profile.email), &secret)?;
+                Ok(Ok((id, mail, recorded)))
             }
             Err(faults) => Ok(Err(faults)),
         }
-    })?;
-    let (id, recorded, secret) = match added {
-        Ok(added) => added,
-        Err(faults) => return Ok(Err(faults)),
-    };
-    send_invitation(site, (&profile.username, &profile.email), &secret)?;
-    Ok(Ok((id, recorded)))
+    })
+}
+
+/// Makes another invitation for a user who has no password yet, which replaces the one before. The caller sends it.
+pub(crate) async fn invite_again(site: &Site, who: Who<'_>) -> Result<(Mail, Recorded), Error> {
+    row! {
+        struct Invited {
+            username: String,
+            email: String,
+            blocked: bool,
+            has_password: bool = "password_hash IS NOT NULL",
+        }
+    }
+    transact!(site.state().database(), |transaction| {
+        let author = Author::of(site, &INVITE, Force::No, transaction).await?;
+        let id = who.key(transaction).await?;
+        author.may_touch(transaction, id).await?;
+        can_invite(site)?;
+        let statement = select::<Invited>("FROM host_users WHERE id = ?").bind(id);
+        let found: Option<Invited> = transaction.fetch_optional(statement).await?;
+        let user = found.ok_or_else(|| Error::not_found("user", &id.to_string()))?;
+        if user.has_password {
+            return Err(refused("the user has a password, and an invitation is for the first one"));
+        }
+        if user.blocked {
+            return Err(refused("the user is blocked"));
+        }
+        let secret = password_links::make(transaction, id, Purpose::Invitation).await?;
+        let mail = invitation(site, (&user.username, &user.email), &secret)?;
+        Ok((mail, author.record(transaction, ("user", id), "").await?))
+    })
 }
 
 /// Adds a user within a transaction that does more.
@@ -172,6 +195,10 @@ pub(crate) async fn change(
             return Ok(Err(taken));
         }
         let groups = Groups::Keys(groups).keys(transaction).await?;
+        if profile.moves(transaction, id).await? {
+            // They are in a mailbox that is no longer that of the user.
+            password_links::end_of(transaction, id).await?;
+        }
         profile.update(transaction, id).await?;
         users::join(transaction, id, &groups).await?;
         if let Some(hash) = password_hash {

@@ -7,6 +7,7 @@ use host_interface::{Erasure, Person};
 use time::PrimitiveDateTime;
 
 use crate::base::error::Error;
+use crate::identity::administrators::Force;
 use crate::identity::persons::{self, Known};
 use crate::site::Site;
 use crate::site::erased::ErasedPerson;
@@ -17,7 +18,8 @@ use super::found::Found;
 const REASON: &str = "erased before, and restored from a backup";
 
 impl Site {
-    /// Erases all persons again who were erased before, and of whom there is something. Returns their number.
+    /// Erases all persons again who were erased before, and of whom there is something. Returns their number. The site
+    /// may then have no administrator, because whoever took the place of one came after the backup.
     ///
     /// # Errors
     /// When the list of them cannot be read, or one of them could not be erased; it can be repeated.
@@ -27,16 +29,25 @@ impl Site {
             return Ok(0);
         }
         let users = Users::read(self).await?;
+        let has_administrator = || self.state().snapshot().access.has_administrator();
+        let had_administrator = has_administrator();
         let mut again = 0;
         for (erased_on, person) in &listed {
             let Some(found) = users.find(self, *erased_on, person)? else { continue };
             let mut erasure = Erasure::new(found.person.clone(), REASON).force();
             erasure.keep_until.clone_from(&person.keep_until);
-            let counted = self.count(&found, &erasure).await?;
+            let counted = self.count(&found, &erasure, Force::Yes).await?;
             if counted.parts.values().any(|part| !part.counts.is_empty()) {
-                self.remove(&found, &erasure, counted.unknown).await?;
+                self.remove(&found, &erasure, counted.unknown, Force::Yes).await?;
                 again += 1;
             }
+        }
+        if had_administrator && !has_administrator() {
+            tracing::warn!(
+                "the site has no administrator any more, because the last one was erased again: add one with \
+                 `user add NAME --email EMAIL --group GROUP --password-stdin`, in a group that has core.admin, such \
+                 as Super Users"
+            );
         }
         tracing::info!(
             erased_before = listed.len(),

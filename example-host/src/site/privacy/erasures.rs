@@ -10,6 +10,7 @@ use time::macros::format_description;
 use crate::base::error::Error;
 use crate::base::text::{fold, one_line};
 use crate::database::transact;
+use crate::identity::administrators::Force;
 use crate::identity::persons::Known;
 use crate::site::Site;
 use crate::site::operations::Recorded;
@@ -45,22 +46,23 @@ impl Site {
         let found = self.find_person(&erasure.person).await?;
         let erasure = self.checked(&found, erasure)?;
         // Whoever refuses does so before anything is changed.
-        let counted = self.count(&found, &erasure).await?;
+        let counted = self.count(&found, &erasure, Force::No).await?;
         if erasure.dry_run || !erasure.force && counted.open().next().is_some() {
             return Ok(Done { everywhere: counted, recorded: None });
         }
         let mut listed = found.listed.clone();
         listed.keep_until.clone_from(&erasure.keep_until);
         self.erased().add(listed).await?;
-        self.remove(&found, &erasure, counted.unknown).await
+        self.remove(&found, &erasure, counted.unknown, Force::No).await
     }
 
-    /// Erases a person who is in the list of erased persons.
+    /// Erases a person who is in the list of erased persons; the last administrator only if that is forced.
     pub(super) async fn remove(
         &self,
         found: &Found,
         erasure: &Erasure,
         unknown: Vec<String>,
+        force: Force,
     ) -> Result<Done, Error> {
         let (kind, id) = &found.whom.record;
         transact!(self.state().database(), |transaction| {
@@ -82,7 +84,7 @@ impl Site {
             parts.insert(of.name.clone(), erased);
         }
         let (folder, reason) = (self.mailer().folder(), &erasure.reason);
-        let own = operations::erase(self, folder, &found.whom, reason, &parts).await;
+        let own = operations::erase(self, folder, &found.whom, (reason, force), &parts).await;
         let (own, recorded) = own?;
         parts.insert(HOST.to_owned(), own);
         Ok(Done { everywhere: everywhere(parts, unknown), recorded: Some(recorded) })
@@ -93,6 +95,7 @@ impl Site {
         &self,
         found: &Found,
         erasure: &Erasure,
+        force: Force,
     ) -> Result<ErasedEverywhere, Error> {
         let dry_run = erasure.clone().dry_run();
         let mut parts = BTreeMap::new();
@@ -101,7 +104,7 @@ impl Site {
             let counted = counted.map_err(|source| failed(&of.name, "erase_person", source))?;
             parts.insert(of.name.clone(), counted);
         }
-        let own = operations::count(self, self.mailer().folder(), &found.whom).await?;
+        let own = operations::count(self, self.mailer().folder(), &found.whom, force).await?;
         parts.insert(HOST.to_owned(), own);
         Ok(everywhere(parts, self.unmapped().await?))
     }

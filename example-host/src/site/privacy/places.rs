@@ -71,6 +71,11 @@ impl Site {
         std::iter::once(own).chain(of_extensions).collect()
     }
 
+    /// Whether a permission is that of a map of personal data.
+    pub(crate) fn is_about_persons(&self, action: &str, asset: &str) -> bool {
+        self.mapped().any(|(_, map, _)| map.action == action && map.asset == asset)
+    }
+
     /// Whether a user has the permission of every map.
     pub(crate) fn may_see_persons(&self, user: i64) -> bool {
         let snapshot = self.state().snapshot();

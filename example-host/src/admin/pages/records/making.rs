@@ -45,6 +45,14 @@ pub(crate) async fn run(visit: Visit) -> Result<Outcome, Problem> {
     Form { at, route: &action.route, about }.submit().await
 }
 
+/// Whether the action may change what is kept about a person.
+pub(crate) fn is_about_persons(visit: &Visit) -> bool {
+    let action = At::of(visit).and_then(|at| action(&at));
+    action.is_ok_and(|action| {
+        action.route.permissions.iter().any(|needed| needed.is_about_persons(&visit.site))
+    })
+}
+
 /// The action in the address.
 fn action<'v>(at: &At<'v>) -> Result<&'v Action, Problem> {
     let name = at.visit.params.get(3).ok_or(Problem::NotFound)?;
