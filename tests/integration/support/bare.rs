@@ -2,9 +2,10 @@
 //! database that the loaded library never opens.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use host_interface::{
-    Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry, User,
+    Body, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry, User,
     UserQuery,
 };
 use plugin::app::App;
@@ -120,6 +121,14 @@ impl Bare {
         Bare::of(engine, HostHandle::new(PermissiveHost)).await
     }
 
+    /// Opens a store whose statements may take this long.
+    pub async fn hasty(answer: Duration) -> Bare {
+        let Bare { app, database } = Bare::open().await;
+        app.shop.store.close().await;
+        let store = Store::open_for(&database.url(), answer).unwrap();
+        Bare { app: App::new(HostHandle::new(PermissiveHost), store, ""), database }
+    }
+
     /// Opens a store for a host with users.
     pub async fn of(engine: Engine, host: HostHandle) -> Bare {
         let (database, ()) = INSTALLED.copy(engine, async || (install(engine).await, ())).await;
@@ -192,6 +201,20 @@ impl Bare {
             request = request.param(id);
         }
         request.build()
+    }
+
+    /// All records of a type, which come as they are read.
+    pub async fn export(&self, kind: &str) -> Body {
+        let mut routes = self.app.routes.iter();
+        let route = routes.position(|known| known.path == "exports/{type}");
+        let request = Request::builder(route.unwrap() as u32, Method::Get)
+            .path(format!("/exports/{kind}"))
+            .headers(JsonHeaders)
+            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
+            .param(kind);
+        let answer = self.app.handle(request.build()).await;
+        assert_eq!(answer.status(), 200);
+        answer.into_body().expect_err("an export is a stream")
     }
 
     /// Runs a statement directly, for example to create or drop a trigger.
