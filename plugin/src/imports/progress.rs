@@ -95,9 +95,8 @@ pub(super) async fn begin(
 ) -> Result<Progress, Error> {
     let resource = resource(call)?;
     // Another import goes on from there even if this one writes nothing.
-    let (committed_lines, sha256) = earlier.map_or_else(Default::default, |earlier| {
-        (earlier.counts.committed_lines, earlier.sha256)
-    });
+    let (committed_lines, sha256) = earlier
+        .map_or_else(Default::default, |earlier| (earlier.counts.committed_lines, earlier.sha256));
     let text = |text: &str| Value::Text(text.to_owned());
     let now = Value::now();
     let values = [

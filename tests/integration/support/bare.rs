@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_interface::{
-    Body, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry, User,
-    UserQuery,
+    Body, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry,
+    User, UserQuery,
 };
 use plugin::app::App;
 use plugin::app::routes::Operation;
