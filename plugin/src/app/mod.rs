@@ -180,8 +180,14 @@ impl App {
         if writes {
             request::no_listing(request.query())?;
         }
-        // An operation commits once, at its end, so it can be repeated as a whole until then.
-        let answer = match store::retry(|| self.dispatch(endpoint, &call)).await {
+        // An operation commits once, at its end, so it can be repeated as a whole until then. An import repeats its own
+        // steps: its body can be read only once.
+        let done = if matches!(endpoint.operation, Operation::Import) {
+            self.dispatch(endpoint, &call).await
+        } else {
+            store::retry(|| self.dispatch(endpoint, &call)).await
+        };
+        let answer = match done {
             Err(Error::Repeated(answer)) => once::replay(*answer),
             done => done,
         }?;

@@ -190,13 +190,7 @@ impl Plugin for ShopPlugin {
                     tracing::error!(%error, "a task of the store failed");
                 }
             }
-            let closed = async {
-                if let Some(replica) = app.shop.replica.get() {
-                    replica.close().await;
-                }
-                app.shop.store.close().await;
-            };
-            if tokio::time::timeout(CLOSING_TIME, closed).await.is_err() {
+            if tokio::time::timeout(CLOSING_TIME, app.shop.close()).await.is_err() {
                 tracing::warn!("the database did not close all connections");
             }
         });

@@ -580,8 +580,8 @@ fn known(members: &[LineMember], import: &Import) -> Option<Known> {
         let text = given(field.name).and_then(|literal| {
             match literal::read(field.kind, false, literal) {
                 Ok(Value::Text(text)) => Some(text),
-                // The draft reports what is wrong with it.
-                _ => text_of(literal),
+                // The draft reports what is wrong with it. No text of PostgreSQL has a NUL.
+                _ => text_of(literal).map(|text| text.replace('\0', "\u{fffd}")),
             }
         });
         if let Some(shown) = text.filter(|text| !text.trim().is_empty()) {

@@ -30,6 +30,7 @@ use crate::model::registry::Registry;
 use crate::service::call::{Call, Rights};
 use crate::service::hooks::Service;
 use crate::service::key_queue::in_progress;
+use crate::store;
 use crate::wire::document::MEDIA_TYPE;
 use crate::wire::importing::{self, Import};
 use crate::wire::object::record_path;
@@ -86,7 +87,7 @@ pub(crate) async fn import(
     if is_done {
         let response = response.with_header("idempotent-replayed", "true");
         let body = if as_document {
-            document(call, id).await?
+            store::retry(|| document(call, id)).await?
         } else {
             let summary = Summary { counts: progress.counts, seconds: 0 };
             serde_json::to_vec(&last_line(&summary, Json::Null))?
@@ -123,14 +124,17 @@ async fn start(call: &Call<'_>, import: &Import, reader: &mut Reader) -> Result<
     {
         return go_on(left, call, import, reader).await;
     }
-    let first = match earlier(call)? {
-        Some(earlier) => after(earlier, call, import, reader).await?,
+    let (first, left) = match earlier(call)? {
+        Some(earlier) => {
+            let (first, left) = after(earlier, call, import, reader).await?;
+            (first, Some(left))
+        }
         None => {
             let first = reader.next().await?;
-            Some(first.ok_or_else(|| source::invalid("The file has no records."))?)
+            (Some(first.ok_or_else(|| source::invalid("The file has no records."))?), None)
         }
     };
-    match progress::begin(call, import, key.as_deref()).await {
+    match progress::begin(call, import, key.as_deref(), left).await {
         // Another program has begun the same import at this moment.
         Err(Error::Constraint(..)) if key.is_some() => Err(in_progress()),
         begun => Ok(Start { progress: begun?, first, is_done: false }),
@@ -168,13 +172,13 @@ async fn go_on(
     Ok(Start { progress, first, is_done })
 }
 
-/// The first line after those that an earlier import has written, which will not go on then.
+/// The first line after those that an earlier import has written, which will not go on then, and how far that has come.
 async fn after(
     earlier: i64,
     call: &Call<'_>,
     import: &Import,
     reader: &mut Reader,
-) -> Result<Option<Line>, Error> {
+) -> Result<(Option<Line>, Progress), Error> {
     let left = progress::find(earlier, call).await?;
     let left = left.filter(|left| left.record_type == import.resource.kind);
     let left = left.ok_or_else(|| unknown(earlier, import))?;
@@ -200,11 +204,11 @@ async fn after(
         return Err(changed(detail));
     }
     let first = reader.next().await?;
-    if left.state == RUNNING && !progress::give_up(&left.progress, call).await? {
+    if left.state != DONE && !progress::give_up(&left, call).await? {
         let detail = format!("Import {earlier} is going on, and has written more lines.");
         return Err(changed(detail));
     }
-    Ok(first)
+    Ok((first, left.progress))
 }
 
 /// Reads a file from behind this line up to where an earlier import was left, and returns whether it is the same file.

@@ -70,7 +70,8 @@ impl Names {
             let texts = named.filter_map(|(_, literal)| text_of(literal));
             let mut texts: Vec<String> = texts
                 .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty())
+                // Nothing is called by a name with a NUL, which PostgreSQL refuses.
+                .filter(|text| !text.is_empty() && !text.contains('\0'))
                 .map(|text| if any_case { fold(&text) } else { text })
                 .collect();
             texts.sort_unstable();

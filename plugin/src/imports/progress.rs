@@ -86,13 +86,17 @@ pub(super) fn differs(left: &Left, import: &Import) -> Option<&'static str> {
     alike.into_iter().find_map(|(name, is_alike)| (!is_alike).then_some(name))
 }
 
-/// Notes that an import begins. `key` is that of idempotency.
+/// Notes that an import begins, perhaps where an earlier one was left. `key` is that of idempotency.
 pub(super) async fn begin(
     call: &Call<'_>,
     import: &Import,
     key: Option<&str>,
+    earlier: Option<Progress>,
 ) -> Result<Progress, Error> {
     let resource = resource(call)?;
+    // Another import goes on from there even if this one writes nothing.
+    let (committed_lines, sha256) = earlier
+        .map_or_else(Default::default, |earlier| (earlier.counts.committed_lines, earlier.sha256));
     let text = |text: &str| Value::Text(text.to_owned());
     let now = Value::now();
     let values = [
@@ -101,6 +105,8 @@ pub(super) async fn begin(
         ("key_field", text(import.key.parameter())),
         ("dry_run", Value::Int(import.dry_run.into())),
         ("state", text(RUNNING)),
+        ("committed_lines", Value::Int(committed_lines)),
+        ("sha256", text(&sha256)),
         ("user_id", Value::Int(call.user())),
         ("token_name", text(call.token_name())),
         ("request_id", text(call.request.id())),
@@ -125,7 +131,8 @@ pub(super) async fn begin(
         Ok(id)
     });
     let id = id.await?;
-    Ok(Progress { id, run: 0, counts: Counts::default(), sha256: String::new() })
+    let counts = Counts { committed_lines, ..Counts::default() };
+    Ok(Progress { id, run: 0, counts, sha256 })
 }
 
 /// The resource of the records.
@@ -143,7 +150,10 @@ pub(super) async fn of_key(key: &str, call: &Call<'_>) -> Result<Option<Left>, E
     }
     const FIND: &str = "FROM shop_imports WHERE user_id = ? AND idempotency_key = ?";
     let binds = vec![vec![Value::Int(call.user())], vec![Value::Text(key.to_owned())]];
-    let latest = call.shop.store.rows(Rows::<Latest>::select(FIND, binds)).await?;
+    let latest = store::retry(|| async {
+        call.shop.store.rows(Rows::<Latest>::select(FIND, binds.clone())).await
+    });
+    let latest = latest.await?;
     match latest.into_iter().find_map(|latest| latest.id) {
         Some(id) => find(id, call).await,
         None => Ok(None),
@@ -169,8 +179,8 @@ pub(super) async fn take_over(
     stops: bool,
     call: &Call<'_>,
 ) -> Result<Option<Left>, Error> {
-    const TAKE: &str =
-        "UPDATE shop_imports SET run = run + 1, state = ?, seen_on = ? WHERE shop_import_id = ?";
+    const TAKE: &str = "UPDATE shop_imports SET run = run + 1, state = ?, reason = '', seen_on = ?, \
+        ended_on = NULL WHERE shop_import_id = ?";
     const AGAIN: &str = "UPDATE shop_imports SET lines_read = lines_read - failed, failed = 0 \
         WHERE shop_import_id = ?";
     const FORGET: &str = "DELETE FROM shop_import_faults WHERE import_id = ?";
@@ -232,14 +242,16 @@ impl Progress {
         transaction: &mut Transaction,
     ) -> Result<(), Error> {
         const NOTE: &str = "UPDATE shop_imports SET lines_read = ?, created = ?, updated = ?, \
-            unchanged = ?, failed = ?, committed_lines = ?, sha256 = ?, seen_on = ? \
-            WHERE shop_import_id = ? AND run = ?";
+            unchanged = ?, failed = ?, committed_lines = ?, sha256 = ?, seen_on = ?, state = ?, \
+            reason = '', ended_on = NULL WHERE shop_import_id = ? AND run = ?";
         let Counts { read, created, updated, unchanged, failed: faults, committed_lines } =
             self.counts;
         let counts = [read, created, updated, unchanged, faults, committed_lines].map(Value::Int);
         let rest = [
             Value::Text(self.sha256.clone()),
             Value::now(),
+            // It may have been silent for so long that it was taken for interrupted.
+            Value::Text(RUNNING.to_owned()),
             Value::Int(self.id),
             Value::Int(self.run),
         ];
@@ -280,9 +292,10 @@ impl Progress {
 
     /// Notes that the import is still going on.
     pub(super) async fn seen(&self, store: &Store) -> Result<(), Error> {
-        const SEEN: &str =
-            "UPDATE shop_imports SET seen_on = ? WHERE shop_import_id = ? AND run = ?";
-        let binds = vec![Value::now(), Value::Int(self.id), Value::Int(self.run)];
+        const SEEN: &str = "UPDATE shop_imports SET seen_on = ?, state = ?, reason = '', ended_on = NULL \
+            WHERE shop_import_id = ? AND run = ?";
+        let running = Value::Text(RUNNING.to_owned());
+        let binds = vec![Value::now(), running, Value::Int(self.id), Value::Int(self.run)];
         let seen = Statement::fixed(SEEN, binds);
         store::retry(|| store.write([seen.clone()])).await
     }
@@ -303,16 +316,25 @@ impl Progress {
     }
 }
 
-/// Notes that an import will not go on because another one does, and returns whether it had come no further.
-pub(super) async fn give_up(left: &Progress, call: &Call<'_>) -> Result<bool, Error> {
+/// Notes that an import will not go on because another one does, and returns whether it had come no further. One that
+/// has been interrupted keeps why: its program may have slept, and must not go on either.
+pub(super) async fn give_up(left: &Left, call: &Call<'_>) -> Result<bool, Error> {
     const GIVE_UP: &str = "UPDATE shop_imports SET run = run + 1, state = ?, reason = ?, ended_on = ? \
-        WHERE shop_import_id = ? AND run = ? AND committed_lines = ?";
+        WHERE shop_import_id = ? AND run = ? AND committed_lines = ? AND state <> ?";
+    const FENCE: &str = "UPDATE shop_imports SET run = run + 1, state = ? \
+        WHERE shop_import_id = ? AND run = ? AND committed_lines = ? AND state <> ?";
     let text = |text: &str| Value::Text(text.to_owned());
-    let Progress { id, run, counts, .. } = left;
-    let reason = text("Another import has gone on with it.");
-    let mut binds = vec![text(INTERRUPTED), reason, Value::now()];
+    let Progress { id, run, counts, .. } = &left.progress;
+    let mut binds = vec![text(INTERRUPTED)];
+    let give_up = if left.state == RUNNING {
+        binds.extend([text("Another import has gone on with it."), Value::now()]);
+        GIVE_UP
+    } else {
+        FENCE
+    };
     binds.extend([*id, *run, counts.committed_lines].map(Value::Int));
-    let give_up = Statement::fixed(GIVE_UP, binds);
+    binds.push(text(DONE));
+    let give_up = Statement::fixed(give_up, binds);
     store::retry(|| async {
         let mut transaction = call.shop.store.begin().await?;
         let changed = transaction.change(give_up.clone()).await?;

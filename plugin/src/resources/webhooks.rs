@@ -354,7 +354,9 @@ fn place(draft: &mut Draft, clock: &Clock, call: &Call<'_>) -> Result<i64, Error
         let detail = format!("{}: the feed goes back to {first} only.", field.name);
         draft.refuse(field, detail);
     }
-    Ok(place)
+    // What follows a place is sent, and a change may have the first place of the moment.
+    let is_before = since.is_some() && place > clock.floor;
+    Ok(if is_before { place - 1 } else { place })
 }
 
 /// Reads a body that may be missing, and has no fields.

@@ -62,6 +62,8 @@ pub struct Shop {
     pub store: Store,
     /// A replica of the database, which reports are read from; set before the first request, if there is one.
     pub replica: OnceLock<Store>,
+    /// Separate connections without a time limit of answers, for exports; set by the first of them.
+    pub exporting: OnceLock<Store>,
     /// The kept days of reports, and the reports that are being computed.
     pub daily: Arc<Daily>,
     /// The site's parameters.
@@ -106,6 +108,7 @@ impl Shop {
     pub fn new(host: HostHandle, store: Store, root: String, registry: Registry) -> Self {
         Self {
             replica: OnceLock::new(),
+            exporting: OnceLock::new(),
             daily: Arc::default(),
             sender: Sender::new(store.clone(), host.clone()),
             feed: Feed::new(store.clone(), registry),
@@ -124,6 +127,21 @@ impl Shop {
     /// The database that reports read.
     pub fn reports(&self) -> &Store {
         self.replica.get().unwrap_or(&self.store)
+    }
+
+    /// The database for an export: one statement of it lasts for as long as its client reads.
+    pub fn exporting(&self) -> &Store {
+        self.exporting.get_or_init(|| self.store.patient())
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        for beside in [&self.replica, &self.exporting] {
+            if let Some(beside) = beside.get() {
+                beside.close().await;
+            }
+        }
+        self.store.close().await;
     }
 
     /// The store's metrics.

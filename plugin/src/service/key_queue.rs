@@ -66,6 +66,11 @@ impl HeldKey<'_> {
         self.name.0
     }
 
+    /// Until when a request waits that has had to wait for its body before.
+    pub fn deadline_from_now(&self) -> Instant {
+        self.deadline.max(Instant::now() + PATIENCE)
+    }
+
     /// The key itself.
     pub fn text(&self) -> &str {
         &self.name.1

@@ -52,7 +52,8 @@ pub async fn begin(call: &Call<'_>) -> Result<Transaction, Error> {
 /// When the key belongs to another request, or when that takes too long.
 pub async fn take(key: &HeldKey<'_>, transaction: &mut Transaction) -> Result<(), Error> {
     let of = Keyed { fingerprint: TAKEN, ..keyed(key) };
-    if let Some((fingerprint, _)) = claim(of, key.deadline, transaction).await? {
+    let deadline = key.deadline_from_now();
+    if let Some((fingerprint, _)) = claim(of, deadline, transaction).await? {
         return Err(if fingerprint == TAKEN { in_progress() } else { reused() });
     }
     let keep = sql::keep_answer(of, StoredAnswer::default(), transaction.dialect());

@@ -57,7 +57,8 @@ impl Store {
         Ok(Self { engine: open(url, answer).map_err(Error::Database)? })
     }
 
-    /// Another handle to this database with separate connections, for long work that no client waits for.
+    /// Another handle to this database with separate connections, for work that lasts as long as it takes: nothing that
+    /// other clients wait for.
     pub fn patient(&self) -> Self {
         Self { engine: self.engine.reopened(LONG_ANSWER) }
     }

@@ -383,6 +383,10 @@ impl Transaction {
 
     /// Ends a transaction that has only read. Nobody waits for a server.
     pub async fn end(mut self) {
+        if self.access == Access::Write {
+            // Its connection has more to undo than the transaction, as one that is dropped does.
+            return;
+        }
         let ended = self.session.end_read().await;
         self.session.set_open(ended.is_err());
     }

@@ -3,13 +3,17 @@
 
 use std::time::Duration;
 
+use host_interface::Body;
 use plugin::sql::Statement;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::faults::bare_behind_a_proxy;
+use crate::support::bare::FileHeaders;
 use crate::support::harness::{Answer, NDJSON, ROOT};
 use crate::support::kills::{kill, kills};
 use crate::support::process::{Place, Served};
+use crate::support::proxy::Loss;
 use crate::support::waiting::patiently;
 
 /// How often a host is killed.
@@ -191,7 +195,6 @@ async fn a_client_may_send_a_line_now_and_then_and_a_pause_leaves_what_was_commi
     let served = place.serve_with(&limits).await;
     let mut connection = served.connect().await;
     let (mut reading, mut writing) = connection.split();
-    let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
     let sending = async {
         let head = head(&token, "type=products", "transfer-encoding: chunked");
         let begin = head + &chunk("sku,product_name\n");
@@ -220,6 +223,46 @@ async fn a_client_may_send_a_line_now_and_then_and_a_pause_leaves_what_was_commi
     assert_eq!(get("/products?filter[sku]=T-").await.total(), LINES as i64);
     assert_eq!(get("/imports").await.column("state"), [json!("interrupted")]);
     served.stop().await;
+}
+
+/// A key is waited for from when it is taken, and not from when the request has begun.
+#[tokio::test]
+async fn the_first_record_of_an_import_with_a_key_may_come_late() {
+    let (place, token) = Place::with_ann("Administrator").await;
+    let served = place.serve().await;
+    let mut connection = served.connect().await;
+    let own = "idempotency-key: night\r\ntransfer-encoding: chunked";
+    let begin = head(&token, "type=products", own) + &chunk("sku,product_name\n");
+    connection.write_all(begin.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let rest = chunk("T-1,Lamp\n") + "0\r\n\r\n";
+    connection.write_all(rest.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    patiently("the report", connection.read_to_string(&mut answer)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains("\"created\":1"), "{answer}");
+    served.stop().await;
+}
+
+/// The body of an import can be read only once, so the request is not repeated as a whole.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(engine = "sqlite", ignore = "a file always answers")]
+async fn an_import_begins_although_a_connection_is_lost() {
+    for loss in [Loss::OfStatement, Loss::OfAnswer] {
+        let (store, proxy) = bare_behind_a_proxy().await;
+        proxy.lose(loss, b"FROM shop_imports WHERE user_id");
+        let headers = FileHeaders(Some(("idempotency-key", "night".to_owned())));
+        let file = Body::whole("manufacturer_name\nBirch\n");
+        let report = store.import("type=manufacturers&mode=create", headers, file).await;
+        let report = report.text().await.unwrap();
+        assert!(report.contains("\"created\":1"), "{loss:?}: {report}");
+        assert!(proxy.has_lost());
+    }
+}
+
+/// A piece of a body whose length is not known.
+fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
 }
 
 /// A file of products, of which every hundredth is wrong.

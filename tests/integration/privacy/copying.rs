@@ -1,5 +1,7 @@
 //! A copy of a person with many orders: it is sent piece by piece, and is of one moment all the same.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use host_interface::{Error, Method, Person};
 use plugin::privacy;
@@ -47,6 +49,27 @@ async fn a_copy_comes_in_pieces_and_is_of_one_moment() {
     let orders = copy["orders"].as_array().unwrap();
     assert_eq!(orders.len(), ORDERS);
     assert!(orders.iter().all(|order| order["customer_note"].as_str().unwrap().len() == NOTE));
+}
+
+/// One statement of a copy lasts for as long as it is read. On a server, those of other requests are ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_may_be_read_for_longer_than_a_statement_may_take() {
+    // One statement reads all of them, which are more than the buffers of a connection take.
+    const MANY: usize = 500;
+    let store = Bare::hasty(Duration::from_secs(1)).await;
+    for _ in 0..MANY {
+        let order = json!({"user_email": EMAIL, "customer_note": "x".repeat(3 * NOTE)});
+        assert_eq!(store.ask(Method::Post, "/orders", order).await.status(), 201);
+    }
+    let mut body = privacy::export(&store.app.shop, &Person::of_email(EMAIL)).await.unwrap();
+    let mut copy = body.next().await.unwrap().unwrap().to_vec();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    while let Some(piece) = body.next().await {
+        copy.extend_from_slice(&piece.unwrap());
+    }
+    let copy: Value = serde_json::from_slice(&copy).unwrap();
+    assert_eq!(copy["orders"].as_array().unwrap().len(), MANY);
+    store.app.shop.close().await;
 }
 
 #[tokio::test]

@@ -1,10 +1,15 @@
 //! Exports: all records of a type as one stream of one moment, in the order and with the fields that the client
 //! names, and what a client does with it afterwards.
 
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use host_interface::Method;
 use plugin::model::resource::Resource;
 use plugin::resources::REGISTRY;
 use serde_json::{Map, Value, json};
 
+use crate::support::bare::Bare;
 use crate::support::harness::{Answer, Role, Shop};
 use crate::support::mirror::Mirror;
 
@@ -258,6 +263,31 @@ async fn an_export_is_of_one_moment_however_long_it_takes() {
         lines.map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), RECORDS);
     assert!(lines.iter().all(|line| line["manufacturer_name"] != "later"));
+}
+
+/// One statement of an export lasts for as long as its client reads. On a server, those of other requests are ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_may_be_read_for_longer_than_a_statement_may_take() {
+    // More than the buffers of a connection take.
+    const RECORDS: usize = 600;
+    let store = Bare::hasty(Duration::from_secs(1)).await;
+    let text = "x".repeat(60_000);
+    for number in 0..RECORDS {
+        let body = json!({"manufacturer_name": format!("{number}"), "manufacturer_desc": text});
+        assert_eq!(store.ask(Method::Post, "/manufacturers", body).await.status(), 201);
+    }
+    let mut body = store.export("manufacturers").await;
+    let mut read = Vec::new();
+    for nth in 0.. {
+        let Some(piece) = body.next().await else { break };
+        read.extend_from_slice(&piece.unwrap());
+        if nth < 30 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    let lines = std::str::from_utf8(&read).unwrap().lines();
+    assert_eq!(lines.skip(1).count(), RECORDS);
+    store.app.shop.close().await;
 }
 
 /// Each export keeps a connection, so that not all connections are for exports, and a client that leaves

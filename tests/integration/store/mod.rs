@@ -27,6 +27,7 @@ mod recipe;
 mod records;
 mod refund_parts;
 mod refunds;
+mod refused_lines;
 mod reports;
 mod resumptions;
 mod season;

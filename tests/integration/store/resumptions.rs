@@ -2,16 +2,19 @@
 //! twice.
 
 use example_host::{Force, Setting};
-use host_interface::HostHandle;
+use futures_util::stream;
+use host_interface::{Body, Error, HostHandle};
 use plugin::model::moment;
 use plugin::sql::Statement;
 use serde_json::json;
 use sha2::Digest;
+use tokio::sync::mpsc::{Sender, channel};
 
 use super::imports::{counts, import, number, report};
-use crate::support::bare::{Bare, Directory};
+use crate::support::bare::{Bare, Directory, FileHeaders};
 use crate::support::databases::Engine;
 use crate::support::harness::{NDJSON, Role, Shop};
+use crate::support::waiting::eventually;
 
 const CSV: &str = "text/csv";
 
@@ -156,6 +159,115 @@ async fn a_line_at_which_an_import_has_stopped_counts_once() {
     assert_eq!(counts(&send(&file.replace("much", "6")).await), [3, 0, 0, 0]);
     assert_eq!(shop.get("/imports/1/faults").send().await.expect(200).total(), 0);
     assert_eq!(shop.get("/imports").send().await.expect(200).total(), 1);
+}
+
+/// An import that goes on with another one and fails at once has come as far as that one.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_goes_on_with_another_and_writes_nothing_can_be_gone_on_with() {
+    let shop = Shop::open().await;
+    let query = "type=manufacturers&mode=create&on_error=stop";
+    let file = "{\"manufacturer_name\": \"Birch\"}\n{\"manufacturer_name\": \"Oak\"}\n\
+        {\"manufacturer_name\": 5}\n{\"manufacturer_name\": \"Elm\"}\n";
+    let (_, last) = import(&shop, query, NDJSON, file).await;
+    assert_eq!(counts(&last), [2, 0, 0, 1]);
+    let go_on = async |from: i64, of: &str, file: &str| {
+        let ask = shop.request("POST", &format!("/imports?{query}&from_line={from}"));
+        ask.file(NDJSON, file).header("import-of", of).send().await
+    };
+    let (_, last) = report(&go_on(3, "1", file).await.expect(200));
+    assert_eq!((counts(&last), number(&last["summary"], "committed_lines")), ([0, 0, 0, 1], 2));
+    let record = async |id: i64| shop.get(&format!("/imports/{id}")).send().await.expect(200);
+    let [earlier, later] = [record(1).await, record(2).await];
+    for name in ["committed_lines", "sha256"] {
+        assert_eq!(later.attribute(name), earlier.attribute(name), "{name}");
+    }
+
+    let fixed = file.replace("5}", "\"Yew\"}");
+    let again = go_on(1, "2", &fixed).await.expect(409);
+    assert_eq!(again.errors(), ["409 file_changed header Import-Of"]);
+    let (_, last) = report(&go_on(3, "2", &fixed).await.expect(200));
+    assert_eq!(counts(&last), [2, 0, 0, 0]);
+    let made = shop.get("/manufacturers?sort=manufacturer_name").send().await.expect(200);
+    assert_eq!(made.column("manufacturer_name"), ["Birch", "Elm", "Oak", "Yew"]);
+}
+
+/// An import of which half has come, and of which nothing has been heard for long: its program may only have slept.
+struct Silent {
+    store: Bare,
+    /// Where the rest of the file comes from.
+    pieces: Sender<Result<Vec<u8>, Error>>,
+    report: Body,
+}
+
+impl Silent {
+    async fn import() -> Silent {
+        let store = Bare::of(Engine::of_this_run(), HostHandle::new(Directory::default())).await;
+        let (pieces, mut taken) = channel(1);
+        let file = Body::new(stream::poll_fn(move |context| taken.poll_recv(context)));
+        pieces.send(Ok(b"manufacturer_name\nBirch\nOak\n".to_vec())).await.unwrap();
+        let report = store.import(CREATE, FileHeaders(None), file).await;
+        let silent = Silent { store, pieces, report };
+        silent.until("committed_lines = 3").await;
+        let long_ago = match Engine::of_this_run() {
+            Engine::Sqlite => "2026-01-01T00:00:00",
+            Engine::Postgres | Engine::MariaDb => "2026-01-01 00:00:00",
+        };
+        silent.store.run(format!("UPDATE shop_imports SET seen_on = '{long_ago}'")).await;
+        silent.store.app.job("sweep_imports").await.unwrap();
+        silent.until("state = 'interrupted' AND ended_on IS NOT NULL").await;
+        silent
+    }
+
+    /// Waits until something is true of the import.
+    async fn until(&self, what: &str) {
+        let is_so = async || {
+            let of = format!("shop_imports WHERE shop_import_id = 1 AND {what}");
+            (self.count(&of).await == 1).then_some(())
+        };
+        eventually(what, is_so).await;
+    }
+
+    async fn count(&self, of: &str) -> i64 {
+        let mut reading = self.store.app.shop.store.begin_read().await.unwrap();
+        let text = format!("SELECT count(*) FROM {of}");
+        reading.number(Statement { text, binds: Vec::new() }).await.unwrap()
+    }
+
+    async fn send(&self, piece: &str) {
+        self.pieces.send(Ok(piece.as_bytes().to_vec())).await.unwrap();
+    }
+}
+
+const CREATE: &str = "type=manufacturers&mode=create";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_wakes_up_after_another_has_gone_on_with_it_writes_nothing() {
+    let silent = Silent::import().await;
+    let file = Body::whole("manufacturer_name\nBirch\nOak\nElm\nYew\n");
+    let headers = FileHeaders(Some(("import-of", "1".to_owned())));
+    let report = silent.store.import(&format!("{CREATE}&from_line=4"), headers, file).await;
+    let report = report.text().await.unwrap();
+    assert!(report.contains("\"created\":2"), "{report}");
+    silent.send("Elm\nYew\n").await;
+    let Silent { store, pieces, report } = silent;
+    drop(pieces);
+    let report = report.text().await.unwrap();
+    assert!(report.contains("Another request has taken this import over."), "{report}");
+    let mut reading = store.app.shop.store.begin_read().await.unwrap();
+    let text = "SELECT count(*) FROM shop_manufacturers";
+    assert_eq!(reading.number(Statement::fixed(text, Vec::new())).await.unwrap(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_wakes_up_and_is_alone_is_running_again() {
+    let silent = Silent::import().await;
+    silent.send("Elm\n").await;
+    silent.until("committed_lines = 4").await;
+    silent.until("state = 'running' AND ended_on IS NULL AND reason = ''").await;
+    let Silent { store: _store, pieces, report } = silent;
+    drop(pieces);
+    let report = report.text().await.unwrap();
+    assert!(report.contains("\"created\":3"), "{report}");
 }
 
 /// A program that was ended cannot note it, so it is noted when nothing has been heard for some minutes.

@@ -354,6 +354,26 @@ async fn a_replay_sends_again_under_the_same_ids_and_a_test_answers_with_its_out
     assert_eq!(shop.attributes(1).await["last_failure"], "The name of the receiver is not known.");
 }
 
+/// The first change of a second has the first place of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_since_the_moment_of_a_change_sends_that_change_again() {
+    let shop = Sending::open().await;
+    shop.add(json!({"url": URL, "types": ["manufacturers"]})).await;
+    let sent = shop.during(async {
+        shop.until("state", "active").await;
+        shop.outside.take();
+        // Nothing else has happened in the second of the change, not even the beginning of the feed.
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        shop.maker("Birch").await;
+        shop.messages(1).await
+    });
+    let sent = sent.await;
+    let since = sent[0].json()["timestamp"].clone();
+    shop.write(Method::Post, "/webhooks/1/replay", json!({"since": since})).await;
+    let again = shop.during(shop.messages(1)).await;
+    assert_eq!((again[0].id(), again[0].event()), (sent[0].id(), sent[0].event()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn both_secrets_sign_after_a_rotation_until_a_day_has_passed() {
     let shop = Sending::open().await;

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::bare::Bare;
 use crate::support::databases::Engine;
+use crate::support::waiting::eventually;
 
 impl Bare {
     /// Sends a request while a transaction that has run this statement is open, and commits the
@@ -122,6 +123,24 @@ async fn a_write_is_rolled_back_if_its_last_statement_fails() {
     store.fail("fail_order", "BEFORE UPDATE", "shop_orders", "1 = 1").await;
     assert_eq!(store.ask(Method::Post, "/orders/1/history", moved).await.status(), 500);
     assert_eq!(store.counts().await, before);
+}
+
+/// What a connection writes outside of transactions would stay in one that is still open.
+#[tokio::test]
+async fn a_write_that_is_ended_leaves_its_connection_as_it_was() {
+    let store = Bare::open().await;
+    let shared = &store.app.shop.store;
+    shared.begin().await.unwrap().end().await;
+    eventually("its connection is free", async || {
+        shared.usage().iter().all(|pool| pool.busy == 0).then_some(())
+    })
+    .await;
+    let columns = "manufacturer_name, manufacturer_name_fold";
+    store.run(format!("INSERT INTO shop_manufacturers ({columns}) VALUES ('x', 'x')")).await;
+    // On the engine on which this matters, another connection reads.
+    let count = Statement::fixed("SELECT count(*) FROM shop_manufacturers", Vec::new());
+    let mut reading = shared.begin_read().await.unwrap();
+    assert_eq!(reading.numbers(count).await.unwrap(), [1]);
 }
 
 /// Another writer interferes between the check and the write. Triggers simulate it: they take the

@@ -2,12 +2,14 @@
 //! database that the loaded library never opens.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use host_interface::{
-    Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry, User,
-    UserQuery,
+    Body, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry,
+    User, UserQuery,
 };
 use plugin::app::App;
+use plugin::app::routes::Operation;
 use plugin::bulk::reference;
 use plugin::resources::REGISTRY;
 use plugin::sql::Statement;
@@ -15,6 +17,7 @@ use plugin::store::Store;
 use serde_json::{Value, json};
 
 use crate::support::databases::{Database, Engine};
+use crate::support::harness::NDJSON;
 use crate::support::permissive::{PermissiveHost, permitted};
 use crate::support::template::Template;
 
@@ -110,6 +113,25 @@ impl Headers for KeyedHeaders {
     }
 }
 
+/// The headers of a file of CSV, and another one.
+pub struct FileHeaders(pub Option<(&'static str, String)>);
+
+impl Headers for FileHeaders {
+    fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {
+        let all = (0..).map_while(|position| self.at(position));
+        all.filter(|(known, _)| *known == name).nth(nth).map(|(_, value)| value)
+    }
+
+    fn at(&self, nth: usize) -> Option<(&str, &[u8])> {
+        match nth {
+            0 => Some(("content-type", "text/csv".as_bytes())),
+            1 => Some(("accept", NDJSON.as_bytes())),
+            2 => self.0.as_ref().map(|(name, value)| (*name, value.as_bytes())),
+            _ => None,
+        }
+    }
+}
+
 impl Bare {
     /// Opens a store on the engine of this run.
     pub async fn open() -> Bare {
@@ -118,6 +140,14 @@ impl Bare {
 
     pub async fn on(engine: Engine) -> Bare {
         Bare::of(engine, HostHandle::new(PermissiveHost)).await
+    }
+
+    /// Opens a store whose statements may take this long.
+    pub async fn hasty(answer: Duration) -> Bare {
+        let Bare { app, database } = Bare::open().await;
+        app.shop.store.close().await;
+        let store = Store::open_for(&database.url(), answer).unwrap();
+        Bare { app: App::new(HostHandle::new(PermissiveHost), store, ""), database }
     }
 
     /// Opens a store for a host with users.
@@ -192,6 +222,35 @@ impl Bare {
             request = request.param(id);
         }
         request.build()
+    }
+
+    /// Imports a file of CSV that comes in pieces, and returns the report, which does so, too.
+    pub async fn import(&self, query: &str, headers: FileHeaders, file: Body) -> Body {
+        let mut routes = self.app.routes.iter();
+        let route = routes.position(|known| matches!(known.operation, Operation::Import));
+        let request = Request::builder(route.unwrap() as u32, Method::Post)
+            .path("/imports")
+            .query(query)
+            .headers(headers)
+            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
+            .stream(file);
+        let answer = self.app.handle(request.build()).await;
+        assert_eq!(answer.status(), 200, "{}", String::from_utf8_lossy(answer.body()));
+        answer.into_body().expect_err("a report is a stream")
+    }
+
+    /// All records of a type, which come as they are read.
+    pub async fn export(&self, kind: &str) -> Body {
+        let mut routes = self.app.routes.iter();
+        let route = routes.position(|known| known.path == "exports/{type}");
+        let request = Request::builder(route.unwrap() as u32, Method::Get)
+            .path(format!("/exports/{kind}"))
+            .headers(JsonHeaders)
+            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
+            .param(kind);
+        let answer = self.app.handle(request.build()).await;
+        assert_eq!(answer.status(), 200);
+        answer.into_body().expect_err("an export is a stream")
     }
 
     /// Runs a statement directly, for example to create or drop a trigger.
