@@ -26,7 +26,7 @@ pub(crate) async fn export(call: &Call<'_>, asked: Export) -> Result<Response, E
     let place = shop.exports.clone().try_acquire_owned();
     let place = place.map_err(|_: TryAcquireError| Error::Crowded)?;
     shop.feed.catch_up().await?;
-    let mut transaction = shop.exporting().begin_read().await?;
+    let mut transaction = shop.patient().begin_read().await?;
     let kind = asked.resource.kind;
     let snapshot = Snapshot::of(kind, &mut transaction).await?;
     let page = asked.page(asked.modified_since.and_then(|since| snapshot.changed_since(since)));

@@ -32,7 +32,7 @@ pub async fn erase(shop: &Shop, erasure: &Erasure) -> Result<Erased, Error> {
     let parameters = shop.parameters.current()?;
     let nobody = nobody()?;
     // What takes long is read before others have to wait.
-    let mut reading = shop.store.begin_read().await?;
+    let mut reading = shop.patient().begin_read().await?;
     let orders = known.orders(&parameters, &mut reading).await?;
     let (contents, seen) = known.contents(&orders, &[], shop, &mut reading).await?;
     reading.end().await;
@@ -135,7 +135,7 @@ impl Run<'_> {
     /// Searches again for what has data of the person.
     async fn search(&self) -> Result<BTreeMap<String, u64>, Error> {
         let mut remaining = BTreeMap::new();
-        let mut reading = self.shop.store.begin_read().await?;
+        let mut reading = self.shop.patient().begin_read().await?;
         let orders = self.known.orders(self.parameters, &mut reading).await?;
         let (contents, _) = self.known.contents(&orders, &[], self.shop, &mut reading).await?;
         let mut vouchers = Vec::new();

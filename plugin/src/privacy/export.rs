@@ -34,7 +34,7 @@ pub async fn export(shop: &Arc<Shop>, person: &Person) -> Result<Body, Error> {
     let place = place.map_err(|_: AcquireError| Error::Crowded)?;
     let known = Known::of(person, shop).await?;
     let parameters: Arc<Parameters> = shop.parameters.current()?;
-    let mut reading = shop.exporting().begin_read().await?;
+    let mut reading = shop.patient().begin_read().await?;
     let orders = known.orders(&parameters, &mut reading).await?;
     let (contents, _) = known.contents(&orders, &[], shop, &mut reading).await?;
     let shop = Arc::clone(shop);

@@ -274,7 +274,7 @@ pub(super) fn mentioned<'c>(
 /// The addresses, case-folded, that have this hash. Each address of the store is tried, because a hash leads to none.
 async fn emails_of(hash: &str, shop: &Shop) -> Result<BTreeSet<String>, Error> {
     let mut found = BTreeSet::new();
-    let mut reading = shop.store.begin_read().await?;
+    let mut reading = shop.patient().begin_read().await?;
     for (table, column) in ADDRESSES {
         let mut rows = reading.stream(privacy::all_emails(table, column), &[Kind::WORD])?;
         while let Some(row) = rows.try_next().await? {

@@ -62,8 +62,8 @@ pub struct Shop {
     pub store: Store,
     /// A replica of the database, which reports are read from; set before the first request, if there is one.
     pub replica: OnceLock<Store>,
-    /// Separate connections without a time limit of answers, for exports; set by the first of them.
-    pub exporting: OnceLock<Store>,
+    /// Separate connections without a time limit of answers; set when they are first needed.
+    pub patient: OnceLock<Store>,
     /// The kept days of reports, and the reports that are being computed.
     pub daily: Arc<Daily>,
     /// The site's parameters.
@@ -108,7 +108,7 @@ impl Shop {
     pub fn new(host: HostHandle, store: Store, root: String, registry: Registry) -> Self {
         Self {
             replica: OnceLock::new(),
-            exporting: OnceLock::new(),
+            patient: OnceLock::new(),
             daily: Arc::default(),
             sender: Sender::new(store.clone(), host.clone()),
             feed: Feed::new(store.clone(), registry),
@@ -129,14 +129,14 @@ impl Shop {
         self.replica.get().unwrap_or(&self.store)
     }
 
-    /// The database for an export: one statement of it lasts for as long as its client reads.
-    pub fn exporting(&self) -> &Store {
-        self.exporting.get_or_init(|| self.store.patient())
+    /// The database for a statement that lasts for as long as a client reads its rows, or that reads whole tables.
+    pub fn patient(&self) -> &Store {
+        self.patient.get_or_init(|| self.store.patient())
     }
 
     /// Closes all connections.
     pub async fn close(&self) {
-        for beside in [&self.replica, &self.exporting] {
+        for beside in [&self.replica, &self.patient] {
             if let Some(beside) = beside.get() {
                 beside.close().await;
             }
