@@ -239,8 +239,9 @@ async fn correct(before: &Record, after: &Record, write: &mut Write<'_>) -> Resu
     }
 }
 
-/// Opens what was in a deleted shipment again. An order that still has the status which a shipment gave it
-/// gets back the one before.
+/// Opens what was in a deleted shipment again. An order that still has the status which the shipment gave it
+/// gets back the one before, and so does one that a later shipment had completed. What a shipment that stands
+/// has set otherwise stays.
 async fn reopen(deleted: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let key = deleted.need(&ORDER_KEY)?;
     let contents = Contents::of(key, write).await?;
@@ -253,7 +254,11 @@ async fn reopen(deleted: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let present = order.need(&STATUS)?;
     let state = if others.is_empty() { State::Unfulfilled } else { State::Partial };
     let state = (&*STATE, state.into_value());
-    let mut taken = std::iter::once(deleted).chain(&others);
+    // The latest shipment has completed the order, if anything has: now it no longer is complete.
+    let completed = others.first().filter(|last| {
+        last.key() > deleted.key() && !items.is_empty() && !contents.is_open_after(&[])
+    });
+    let mut taken = std::iter::once(deleted).chain(completed);
     let taken = taken.find_map(|by| {
         let after = by.get(&STATUS_AFTER).ok()??;
         by.get(&STATUS_BEFORE).ok()?.filter(|_| after == present)
