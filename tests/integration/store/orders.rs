@@ -269,7 +269,10 @@ async fn a_complete_item_gets_the_product_and_the_options_of_its_variant() {
     let mut seen = Vec::new();
     for item in items_of(&shop, &order).await.ids() {
         let item = shop.get(&format!("/orderitems/{item}")).send().await.expect(200);
-        assert_eq!([item.attribute("orderitem_name"), item.attribute("orderitem_sku")], ["Tee", "T"]);
+        assert_eq!(
+            [item.attribute("orderitem_name"), item.attribute("orderitem_sku")],
+            ["Tee", "T"]
+        );
         assert_eq!(item.attribute("orderitem_price"), "3.00");
         seen.push([item.attribute("product_id"), item.attribute("orderitem_attributes")]);
     }

@@ -87,8 +87,8 @@ async fn a_patch_can_neither_disable_the_default_currency_nor_change_its_code() 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rate_of_the_default_currency_is_one() {
     let shop = Shop::open().await;
-    let [euro, franc] =
-        [shop.currency("EUR").await, shop.currency("CHF").await].map(|key| format!("/currencies/{key}"));
+    let [euro, franc] = [shop.currency("EUR").await, shop.currency("CHF").await]
+        .map(|key| format!("/currencies/{key}"));
     let rate = async |path: &str, rate: &str| {
         let change = json!({"currency_value": rate, "enabled": 1});
         shop.patch(path, change).send().await

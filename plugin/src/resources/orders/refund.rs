@@ -322,7 +322,7 @@ async fn record(
     for update in sql::update_each(&ORDERITEMS, fields, &changed, std::iter::empty(), dialect) {
         write.transaction.execute(update).await?;
     }
-    refundable::keep_lines(order.key(), write).await?;
+    refundable::keep_refunded(order.key(), write).await?;
     let plus =
         |field: &Handle<Money>, more: i64| Ok::<_, Error>(money(order.need(field)?.0 + more));
     let sums = [
