@@ -13,7 +13,7 @@ use crate::model::value::Value;
 use crate::service::hooks::Service;
 use crate::service::write::Write;
 
-/// The value 1 in units of 10^-8.
+/// The value 1 in units of 10^-8: the rate of the default currency.
 const ONE: i64 = 100_000_000;
 /// 10^10, which exceeds any exchange rate, less one unit.
 const MAX_VALUE: i64 = 10_000_000_000 * ONE - 1;
@@ -44,7 +44,7 @@ pub(crate) static CURRENCIES: Resource = Resource {
 
 pub(crate) const SERVICE: Service = Service {
     deletable: not_the_default,
-    changeable: the_default_keeps_its_code,
+    changeable: the_default_stays_one,
     ..Service::of(&CURRENCIES)
 };
 
@@ -73,8 +73,8 @@ fn not_the_default(currency: &Record, parameters: &Parameters) -> Result<(), Err
     Err(Fault::new(FaultKind::Refused, detail).into())
 }
 
-/// The site identifies the default currency by its code, and new orders use it.
-fn the_default_keeps_its_code(
+/// The site identifies the default currency by its code, new orders use it, and rates are values of it.
+fn the_default_stays_one(
     before: &Record,
     after: &Record,
     parameters: &Parameters,
@@ -90,6 +90,11 @@ fn the_default_keeps_its_code(
     }
     if before.need(&ENABLED)? && !after.need(&ENABLED)? {
         complaints.push((ENABLED.name, refuse("cannot be disabled")));
+    }
+    let rate = after.need(&RATE)?.0;
+    // One of before this rule may keep its rate, or get the right one.
+    if rate != ONE && rate != before.need(&RATE)?.0 {
+        complaints.push((RATE.name, refuse("its currency_value is 1")));
     }
     Ok(complaints)
 }

@@ -51,7 +51,7 @@ pub use skus::{OfSku, find_skus};
 pub use statement::{RowsOf, Statement, Table};
 pub use stock::{InStock, in_stock};
 pub use write::{
-    ColumnName, checks, count_references, create_stock_record, delete, free_keys, insert,
+    ColumnName, checks, complete, count_references, create_stock_record, delete, free_keys, insert,
     insert_all, lock, lock_all, lock_referenced, lock_store, move_branch, row_of, touch_all,
     update, update_each,
 };

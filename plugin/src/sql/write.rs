@@ -179,6 +179,18 @@ pub fn create_stock_record<'a>(
     change(resource, key, fixed(resource).chain(columns_of(resource, values)), dialect)
 }
 
+/// Completes rows that this transaction has made, as a part of their making: their versions stay. What is set and where
+/// are texts of the store's own.
+pub fn complete(
+    resource: &Resource,
+    set: &'static str,
+    rows: &'static str,
+    binds: Vec<Value>,
+) -> Statement {
+    let table = resource.table;
+    Statement { text: format!("UPDATE {table} SET {set} WHERE {rows}"), binds }
+}
+
 /// Removes a record.
 pub fn delete(resource: &Resource, key: i64, dialect: &Dialect) -> Statement {
     let mut sql = Builder::new(dialect);

@@ -240,6 +240,55 @@ async fn a_complete_item_may_refer_to_a_removed_product() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_complete_item_gets_the_product_and_the_options_of_its_variant() {
+    let shop = Shop::open().await;
+    let variants = json!([{"options": {"Size": "M"}}, {"options": {"Size": "L"}}]);
+    let shirt = json!({"product_name": "Shirt", "price": "20", "variants": variants});
+    let shirt = shop.create("/products", shirt).await;
+    let keys = shop.get(&format!("/products/{shirt}/variants")).send().await.expect(200).ids();
+    let line = |variant: i64, more: Value| {
+        let mut line = json!({
+            "variant_id": variant, "orderitem_name": "Tee", "orderitem_sku": "T",
+            "orderitem_price": "3",
+        });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let red = json!({"Colour": "red"});
+    let items = json!([
+        line(keys[1], json!({})),
+        line(keys[2], json!({"product_id": shirt})),
+        line(keys[2], json!({"orderitem_attributes": red})),
+        line(keys[2], json!({"product_id": 77})),
+        // A master has no options, and one that is gone is no fault.
+        line(keys[0], json!({})),
+        line(999, json!({})),
+    ]);
+    let body = json!({"user_email": "ada@example.com", "items": items});
+    let order = shop.post("/orders", body).send().await.expect(201);
+    let mut seen = Vec::new();
+    for item in items_of(&shop, &order).await.ids() {
+        let item = shop.get(&format!("/orderitems/{item}")).send().await.expect(200);
+        assert_eq!(
+            [item.attribute("orderitem_name"), item.attribute("orderitem_sku")],
+            ["Tee", "T"]
+        );
+        assert_eq!(item.attribute("orderitem_price"), "3.00");
+        seen.push([item.attribute("product_id"), item.attribute("orderitem_attributes")]);
+    }
+    let none = json!({});
+    let expected = [
+        [json!(shirt), json!({"Size": "M"})],
+        [json!(shirt), json!({"Size": "L"})],
+        [json!(shirt), red],
+        [json!(77), none.clone()],
+        [json!(shirt), none.clone()],
+        [json!(null), none],
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_order_is_one_write() {
     let shop = Shop::stocked().await;
     let items = vec![json!({"product_id": 1, "orderitem_quantity": 2}); 1_000];

@@ -85,6 +85,31 @@ async fn a_patch_can_neither_disable_the_default_currency_nor_change_its_code() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_rate_of_the_default_currency_is_one() {
+    let shop = Shop::open().await;
+    let [euro, franc] = [shop.currency("EUR").await, shop.currency("CHF").await]
+        .map(|key| format!("/currencies/{key}"));
+    let rate = async |path: &str, rate: &str| {
+        let change = json!({"currency_value": rate, "enabled": 1});
+        shop.patch(path, change).send().await
+    };
+    let refused = rate(&euro, "2").await.expect(422);
+    assert_eq!(refused.errors(), ["422 refused pointer /currency_value"]);
+    rate(&euro, "1.00").await.expect(200);
+    rate(&franc, "0.935").await.expect(200);
+    let franc_by_default = async || {
+        let set = shop.site.set_parameter("default_currency", &json!("CHF")).await;
+        set.map_err(|error| error.to_string())
+    };
+    let why = franc_by_default().await.unwrap_err();
+    assert!(why.contains("set the currency_value of CHF to 1 first"), "{why}");
+    rate(&franc, "1").await.expect(200);
+    franc_by_default().await.unwrap();
+    rate(&franc, "0.935").await.expect(422);
+    rate(&euro, "1.07").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn zones_are_listed_by_country_and_a_missing_country_has_none() {
     let shop = Shop::open().await;
     let germany = shop.get("/countries?filter[search]=deu").send().await.expect(200).ids()[0];

@@ -1,5 +1,6 @@
 //! Generated orders that are given back in parts of any kind, some of which are undone: the parts add up to the order, to
-//! the cent, and undone they leave nothing behind.
+//! the cent, and undone they leave nothing behind. Also the currency that a refund has, what of it goes back into the
+//! stock, and what is left to ship.
 
 use std::collections::HashMap;
 
@@ -200,5 +201,149 @@ async fn an_order_with_refunds_keeps_its_currency() {
     let reverse = format!("{path}/refunds/{}/reverse", refund.id());
     shop.post(&reverse, json!({"reason": "Wrong"})).send().await.expect(201);
     currency("JPY").await.expect(200);
+    check(&shop).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_goes_back_into_the_stock_than_has_left_it() {
+    let shop = Shop::open().await;
+    let product = async |name: &str, quantity: i64| {
+        let body = json!({"product_name": name, "price": "10", "quantity": quantity});
+        shop.create("/products", body).await
+    };
+    let stock = async |product: i64| {
+        let shown = shop.get(&format!("/inventory/{product}")).send().await.expect(200);
+        shown.attribute("quantity")
+    };
+    // The key of an order, and that of its item.
+    let order = async |product: i64, quantity: i64| {
+        let line = json!({"product_id": product, "orderitem_quantity": quantity, "take_stock": 1});
+        let body = json!({"user_email": "ada@example.com", "items": [line]});
+        let key = shop.create("/orders", body).await;
+        let items = shop.get(&format!("/orders/{key}/items")).send().await.expect(200).ids();
+        (key, items[0])
+    };
+    let give = async |(order, item): (i64, i64), quantity: i64| {
+        let line = json!({"orderitem_id": item, "quantity": quantity, "restock": 1});
+        let body = json!({"reason": "Returned", "items": [line]});
+        shop.post(&format!("/orders/{order}/refunds"), body).send().await
+    };
+    let reverse = async |order: i64, refund: i64, body: Value| {
+        let path = format!("/orders/{order}/refunds/{refund}/reverse");
+        shop.post(&path, body).send().await.expect(201)
+    };
+
+    // Of three hats one was there.
+    let hat = product("Hat", 1).await;
+    let master = shop.get(&format!("/products/{hat}/variants")).send().await.expect(200).ids()[0];
+    let master = format!("/variants/{master}");
+    shop.patch(&master, json!({"allow_backorder": 1})).send().await.expect(200);
+    let hats = order(hat, 3).await;
+    let refused = give(hats, 3).await.expect(422);
+    assert_eq!(refused.errors(), ["422 invalid_value pointer /items/0/restock"]);
+    let detail = "Only 1 pieces of it have left the stock.";
+    assert_eq!(refused.json()["errors"][0]["detail"], detail);
+    assert_eq!(stock(hat).await, 0);
+    give(hats, 1).await.expect(201);
+    assert_eq!(stock(hat).await, 1);
+    give(hats, 1).await.expect(422);
+    check(&shop).await;
+    // What has been shipped has left it, whenever it came.
+    let more = order(hat, 3).await;
+    let parcel = json!({"items": [{"orderitem_id": more.1, "quantity": 2}]});
+    shop.post(&format!("/orders/{}/shipments", more.0), parcel).send().await.expect(201);
+    give(more, 3).await.expect(422);
+    let two = give(more, 2).await.expect(201);
+    assert_eq!(stock(hat).await, 2);
+    // What is undone has left it once more, unless it stays where it is.
+    reverse(more.0, two.id(), json!({"reason": "Wrong"})).await;
+    assert_eq!(stock(hat).await, 0);
+    let two = give(more, 2).await.expect(201);
+    reverse(more.0, two.id(), json!({"reason": "Wrong", "restock": 0})).await;
+    give(more, 1).await.expect(422);
+    assert_eq!(stock(hat).await, 2);
+    check(&shop).await;
+
+    // A stock that is not counted has no movements.
+    let pen = product("Pen", 10).await;
+    let uncounted = json!({"manage_stock": 0});
+    shop.patch(&format!("/inventory/{pen}"), uncounted).send().await.expect(200);
+    let pens = order(pen, 4).await;
+    let given = give(pens, 4).await.expect(201);
+    assert_eq!(given.attribute("items")[0]["restock"], 0);
+    assert_eq!(stock(pen).await, 10);
+    let undone = reverse(pens.0, given.id(), json!({"reason": "Wrong"})).await;
+    assert_eq!(undone.attribute("items")[0]["restock"], 0);
+    assert_eq!(stock(pen).await, 10);
+    check(&shop).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_back_is_not_shipped_unless_that_is_undone() {
+    let shop = Shop::open().await;
+    let lamp = json!({"product_name": "Lamp", "price": "10", "quantity": 5});
+    let lamp = shop.create("/products", lamp).await;
+    let items = json!([
+        {"product_id": lamp, "orderitem_quantity": 3, "take_stock": 1},
+        {"orderitem_sku": "B-1", "orderitem_quantity": 2, "orderitem_price": "2"},
+    ]);
+    let order = json!({"user_email": "ada@example.com", "is_shippable": 1, "items": items});
+    let key = shop.create("/orders", order).await;
+    let order = format!("/orders/{key}");
+    let items = shop.get(&format!("{order}/items")).send().await.expect(200).ids();
+    let [lamps, bulbs] = items[..] else { panic!("{items:?}") };
+    // How far it has been shipped, and whether it is in the pick list.
+    let state = async || {
+        let shown = shop.get(&format!("{order}/fulfilment")).send().await.expect(200);
+        let list = shop.get("/fulfilments").send().await.expect(200).ids();
+        json!([shown.attribute("fulfilment_state"), list.contains(&key)])
+    };
+    let ship = async |mut body: Value| {
+        body["order_state_id"] = json!(5);
+        shop.post(&format!("{order}/shipments"), body).send().await
+    };
+    let line = |item: i64, quantity: i64| json!({"orderitem_id": item, "quantity": quantity});
+    let give = async |line: Value| {
+        let body = json!({"reason": "Returned", "items": [line]});
+        shop.post(&format!("{order}/refunds"), body).send().await.expect(201).id()
+    };
+    let reverse = async |refund: i64| {
+        let path = format!("{order}/refunds/{refund}/reverse");
+        shop.post(&path, json!({"reason": "Wrong"})).send().await.expect(201);
+    };
+
+    let mut three = line(lamps, 3);
+    three["restock"] = json!(1);
+    let three = give(three).await;
+    give(line(bulbs, 1)).await;
+    assert_eq!(state().await, json!(["unfulfilled", true]));
+    for (item, quantity, open) in [(lamps, 1, 0), (bulbs, 2, 1)] {
+        let refused = ship(json!({"items": [line(item, quantity)]})).await.expect(422);
+        assert_eq!(refused.errors(), ["422 over_fulfilled pointer /items/0/quantity"]);
+        assert_eq!(refused.json()["errors"][0]["meta"], json!({"open": open}));
+    }
+    let last = give(line(bulbs, 1)).await;
+    assert_eq!(state().await, json!(["fulfilled", false]));
+    let refused = ship(json!({})).await.expect(422);
+    assert_eq!(refused.errors(), ["422 over_fulfilled pointer /items"]);
+
+    // What is undone is open again.
+    reverse(last).await;
+    assert_eq!(state().await, json!(["unfulfilled", true]));
+    let parcel = ship(json!({})).await.expect(201);
+    assert_eq!(parcel.attribute("items"), json!([line(bulbs, 1)]));
+    assert_eq!(state().await, json!(["fulfilled", false]));
+    reverse(three).await;
+    assert_eq!(state().await, json!(["partial", true]));
+    let parcel = ship(json!({})).await.expect(201);
+    assert_eq!(parcel.attribute("items"), json!([line(lamps, 3)]));
+
+    // Pieces that come back after they were shipped change nothing, until their shipment is deleted.
+    give(line(lamps, 2)).await;
+    assert_eq!(state().await, json!(["fulfilled", false]));
+    shop.delete(&format!("/shipments/{}", parcel.id())).send().await.expect(204);
+    assert_eq!(state().await, json!(["partial", true]));
+    let parcel = ship(json!({})).await.expect(201);
+    assert_eq!(parcel.attribute("items"), json!([line(lamps, 1)]));
     check(&shop).await;
 }

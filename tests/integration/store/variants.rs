@@ -221,6 +221,38 @@ async fn a_product_is_created_with_its_variants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_completes_a_new_variant_is_part_of_its_first_version() {
+    let shop = Shop::open().await;
+    let versions = async |product: i64| -> Vec<i64> {
+        let list = detail(&shop, &format!("/products/{product}/variants")).await.json();
+        let all = list["data"].as_array().unwrap().iter();
+        all.map(|variant| variant["meta"]["version"].as_i64().unwrap()).collect()
+    };
+    let product = shirt(&shop).await;
+    let limits = json!({"min_out_qty": "7", "notify_qty": "9"});
+    shop.patch(&format!("/inventory/{product}"), limits).send().await.expect(200);
+    let path = format!("/products/{product}/variants");
+    let made = shop.post(&path, size("M")).send().await.expect(201);
+    assert_eq!(made.json()["data"]["meta"]["version"], 1);
+    let report = detail(&shop, "/reports/inventory").await;
+    assert_eq!(report.column("stock_status"), ["out_of_stock"]);
+    // The variant that was the default has changed.
+    let before = versions(product).await;
+    let mut large = size("L");
+    large["isdefault_variant"] = json!(1);
+    add(&shop, product, large).await;
+    assert_eq!(versions(product).await, [before[0] + 1, before[1], 1]);
+
+    let variants = json!([
+        {"options": {"Size": "S"}},
+        {"options": {"Size": "M"}, "isdefault_variant": 1},
+    ]);
+    let coat = json!({"product_name": "Coat", "variants": variants});
+    let coat = shop.create("/products", coat).await;
+    assert_eq!(versions(coat).await, [1, 1, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_variant_may_not_be_is_refused_by_pointer() {
     let shop = Shop::open().await;
     let product = shirt(&shop).await;

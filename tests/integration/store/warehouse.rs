@@ -305,6 +305,30 @@ async fn a_deleted_shipment_opens_what_was_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_shipment_leaves_the_status_that_another_one_has_set() {
+    let house = Warehouse::open().await;
+    let shop = &house.shop;
+    let one = |item: i64| json!({"items": [{"orderitem_id": item, "quantity": 1}]});
+    let mut first = one(house.lamps);
+    first["order_state_id"] = json!(2);
+    let first = house.ship(first).await.expect(201).id();
+    let delete = async |key: i64| {
+        shop.delete(&format!("/shipments/{key}")).send().await.expect(204);
+        house.fulfilment().await["attributes"]["order_state_id"].clone()
+    };
+    let second = house.ship(one(house.lamps)).await.expect(201).id();
+    assert_eq!(delete(second).await, 2);
+    let history = shop.get(&house.path("history")).send().await.expect(200);
+    assert_eq!(history.column("order_state_id"), [5, 2, 2]);
+    // One that completes the order without a status of its own has not set that of the first one.
+    let third = house.ship(one(house.bulbs)).await.expect(201).id();
+    house.ship(json!({"order_state_id": 2})).await.expect(201);
+    assert_eq!(delete(third).await, 2);
+    // Its own status goes with it.
+    assert_eq!(delete(first).await, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_shipment_is_corrected_and_counts_as_a_change_of_its_order() {
     let house = Warehouse::open().await;
     let shop = &house.shop;

@@ -212,6 +212,17 @@ impl Stock {
         Ok(Ok(sale))
     }
 
+    /// Whether the stock is counted. Where there is none, an adjustment says why.
+    ///
+    /// # Errors
+    /// When a record lacks the field.
+    pub(crate) fn is_counted(&self, whose: Whose) -> Result<bool, Error> {
+        match self.holder(whose)? {
+            Ok((_, record)) => record.need(&MANAGE_STOCK),
+            Err(_) => Ok(true),
+        }
+    }
+
     /// Writes the quantities that have changed, and all adjustments to the ledger.
     pub(crate) async fn write(self, write: &mut Write<'_>) -> Result<(), Error> {
         let (mut products, mut variants) = (Vec::new(), Vec::new());

@@ -86,7 +86,13 @@ pub(crate) static FULFILMENT_ITEMS: Resource = Resource {
         PRODUCT.field,
         VARIANT.field,
     ],
-    hidden: &[ORDER_KEY.field, SHIPPED.field, BACKORDERED.field, BACKORDER_IN_MAIL.field],
+    hidden: &[
+        ORDER_KEY.field,
+        SHIPPED.field,
+        BACKORDERED.field,
+        BACKORDER_IN_MAIL.field,
+        QUANTITY_REFUNDED.field,
+    ],
     meta: &[SHIPPED.field.name],
     shows_key: false,
     crud: false,
@@ -368,6 +374,8 @@ impl Catalogue {
             if leaves_open(line)? {
                 products.extend(line.get(&PRODUCT)?);
                 variants.extend(line.get(&VARIANT)?);
+            } else if line.get(&PRODUCT)?.is_none() || line.given(&ATTRIBUTES)?.is_none() {
+                variants.extend(line.get(&VARIANT)?);
             }
         }
         let variants = write.records(&VARIANTS, variants).await?;
@@ -381,8 +389,11 @@ impl Catalogue {
     /// order's currency. A line that omits nothing is a snapshot, whatever has happened to its
     /// product.
     fn fill(&self, line: &mut Draft, terms: &Terms) -> Result<Option<Exact>, Error> {
-        let open = leaves_open(line)?;
-        let variant = match line.get(&VARIANT)?.filter(|_| open) {
+        if !leaves_open(line)? {
+            self.describe(line)?;
+            return Ok(None);
+        }
+        let variant = match line.get(&VARIANT)? {
             Some(key) => match self.variants.get(&key) {
                 Some(variant) => Some(variant),
                 None => return Ok(missing(line, &VARIANT, key, "variant")),
@@ -399,7 +410,7 @@ impl Catalogue {
             line.set(&PRODUCT, of_variant)?;
             product = Some(of_variant);
         }
-        let product = match product.filter(|_| open) {
+        let product = match product {
             Some(key) => match self.products.get(&key) {
                 Some(product) => Some(product),
                 None => return Ok(missing(line, &PRODUCT, key, "product")),
@@ -424,10 +435,8 @@ impl Catalogue {
             }
             line.set(&NAME, name.chars().take(MAX_NAME).collect())?;
         }
-        if let Some(variant) = further
-            && line.given(&ATTRIBUTES)?.is_none()
-        {
-            line.set_value(&ATTRIBUTES, variant.value(products::OPTIONS.name)?.clone())?;
+        if let Some(variant) = variant {
+            take_options(line, variant)?;
         }
         let Some(sold) = sold else { return Ok(None) };
         let mut price = sold.need(&products::PRICE)?;
@@ -441,6 +450,28 @@ impl Catalogue {
         }
         Ok(Some(i128::from(price.0) * i128::from(terms.rate.0)))
     }
+
+    /// Fills in the product and the options of a snapshot, as long as its variant is there.
+    fn describe(&self, line: &mut Draft) -> Result<(), Error> {
+        let variant = line.get(&VARIANT)?.and_then(|key| self.variants.get(&key));
+        let Some(variant) = variant else { return Ok(()) };
+        let of_variant = variant.need(&products::OWNER)?;
+        match line.get(&PRODUCT)? {
+            None => line.set(&PRODUCT, of_variant)?,
+            Some(product) if product == of_variant => {}
+            // A snapshot may name what never belonged together.
+            Some(_) => return Ok(()),
+        }
+        take_options(line, variant)
+    }
+}
+
+/// Fills in the options of a variant, of which a master has none.
+fn take_options(line: &mut Draft, variant: &Record) -> Result<(), Error> {
+    if variant.need(&products::IS_MASTER)? || line.given(&ATTRIBUTES)?.is_some() {
+        return Ok(());
+    }
+    line.set_value(&ATTRIBUTES, variant.value(products::OPTIONS.name)?.clone())
 }
 
 /// Whether a line omits something that comes from the catalogue, or takes from the stock.

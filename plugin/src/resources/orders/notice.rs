@@ -3,7 +3,8 @@
 use super::amounts;
 use super::entry::{Entry, ORDER_KEY};
 use super::items::{
-    BACKORDER_IN_MAIL, BACKORDERED, FULFILMENT_ITEMS, NAME, QUANTITY, SHIPPED, SKU,
+    BACKORDER_IN_MAIL, BACKORDERED, FULFILMENT_ITEMS, NAME, QUANTITY, QUANTITY_REFUNDED, SHIPPED,
+    SKU,
 };
 use super::order;
 use super::shipment::{self, SHIPMENTS};
@@ -82,7 +83,8 @@ async fn missing(order: i64, write: &mut Write<'_>) -> Result<Vec<Contained>, Er
     let page = Page { conditions: vec![by_order, mentioned], ..Page::of(&FULFILMENT_ITEMS) };
     let mut missing = Vec::new();
     for item in write.transaction.page(&page).await?.records(&FULFILMENT_ITEMS)? {
-        let open = item.need(&QUANTITY)? - item.need(&SHIPPED)?;
+        let done = item.need(&SHIPPED)?.max(item.need(&QUANTITY_REFUNDED)?);
+        let open = item.need(&QUANTITY)? - done;
         let quantity = item.get(&BACKORDERED)?.unwrap_or(0).min(open);
         if quantity > 0 {
             let [sku, name] = [item.need(&SKU)?, item.need(&NAME)?].map(str::to_owned);

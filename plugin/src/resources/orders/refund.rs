@@ -15,7 +15,8 @@ use super::entry::{
 };
 use super::history::enter;
 use super::items::{
-    AMOUNT_REFUNDED, ORDERITEMS, PRODUCT, QUANTITY_REFUNDED, SHARE_REFUNDED, TAX_REFUNDED, VARIANT,
+    AMOUNT_REFUNDED, BACKORDERED, FULFILMENT_ITEMS, ORDERITEMS, PRODUCT, QUANTITY,
+    QUANTITY_REFUNDED, SHARE_REFUNDED, SHIPPED, TAX_REFUNDED, VARIANT,
 };
 use super::notice::{self, Occasion};
 use super::order::{CURRENCY_CODE, ORDERS, REFERENCE};
@@ -191,9 +192,10 @@ async fn create(call: &Call<'_>) -> Result<Response, Error> {
     let named = draft.children.iter().filter_map(|line| line.get(&NEW_ITEM).ok().flatten());
     let mut items = write.records(&ORDERITEMS, named.collect()).await?;
     items.retain(|_, item| item.need(&ORDER_KEY).is_ok_and(|of| of == key));
-    let given = Asked::of(&order)?.given(&mut draft, &items)?;
+    let mut given = Asked::of(&order)?.given(&mut draft, &items)?;
     let moves = (reason::REFUNDED, order.need(&REFERENCE)?);
-    let stock = shift(&given, &items, moves, &mut draft, &mut write).await?;
+    let outside = outside(&given, &items, key, &mut write).await?;
+    let stock = shift(&mut given, &items, &outside, moves, &mut draft, &mut write).await?;
     check_status(&mut draft, &NEW_STATUS, Some(&order), &mut write).await?;
     let described = draft.as_record();
     write.validate(&mut draft, &described).await?;
@@ -232,11 +234,12 @@ async fn reverse(call: &Call<'_>) -> Result<Response, Error> {
     }
     let described = draft.as_record();
     let unstock = described.get(&UNSTOCK)?.unwrap_or_default();
-    let given = undone(&before, unstock)?;
+    let mut given = undone(&before, unstock)?;
     let keys = given.lines.iter().map(|line| line.orderitem_id).collect();
     let items = write.records(&ORDERITEMS, keys).await?;
     let moves = (reason::REVERSED, order.need(&REFERENCE)?);
-    let stock = shift(&given, &items, moves, &mut draft, &mut write).await?;
+    let all = HashMap::new();
+    let stock = shift(&mut given, &items, &all, moves, &mut draft, &mut write).await?;
     write.validate(&mut draft, &described).await?;
     let why = described.need(&REASON)?.to_owned();
     let entry = Entry { comment: why.clone(), ..Entry::of(order.need(&STATUS)?) };
@@ -260,10 +263,14 @@ fn require_key(call: &Call<'_>) -> Result<(), Error> {
     Err(Fault::at_header(FaultKind::KeyRequired, "Idempotency-Key", detail).into())
 }
 
+/// The lines of a refund.
+fn stored(refund: &Record) -> Result<Vec<Stored>, Error> {
+    Ok(serde_json::from_str(refund.value(ITEMS.name)?.text(ITEMS.name)?)?)
+}
+
 /// What undoes a refund.
 fn undone(refund: &Record, unstock: bool) -> Result<Given, Error> {
-    let lines = refund.value(ITEMS.name)?.text(ITEMS.name)?;
-    let lines: Vec<Stored> = serde_json::from_str(lines)?;
+    let lines = stored(refund)?;
     let units = |field: &Handle<Money>| Ok::<_, Error>(refund.need(field)?.0);
     let of_lines = lines.iter().fold(Part::default(), |sum, line| sum + line.part());
     let shipping = units(&SHIPPING_AMOUNT)?;
@@ -315,7 +322,7 @@ async fn record(
     for update in sql::update_each(&ORDERITEMS, fields, &changed, std::iter::empty(), dialect) {
         write.transaction.execute(update).await?;
     }
-    refundable::keep_lines(order.key(), write).await?;
+    refundable::keep_refunded(order.key(), write).await?;
     let plus =
         |field: &Handle<Money>, more: i64| Ok::<_, Error>(money(order.need(field)?.0 + more));
     let sums = [
@@ -328,11 +335,47 @@ async fn record(
     Ok(key)
 }
 
-/// Moves the pieces that a refund puts into the stock, or those that a reversal takes out of it, which is written later.
-/// Where that is impossible, the draft of the line gets a fault, or that of the reversal.
-async fn shift(
+/// How many pieces have left the stock and are not back yet, of each item of which some go back.
+async fn outside(
     given: &Given,
     items: &HashMap<i64, Record>,
+    order: i64,
+    write: &mut Write<'_>,
+) -> Result<HashMap<i64, i64>, Error> {
+    let (mut outside, mut late) = (HashMap::new(), Vec::new());
+    for line in given.lines.iter().filter(|line| line.is_restocked()) {
+        let Some(item) = items.get(&line.orderitem_id) else { continue };
+        let missing = item.get(&BACKORDERED)?.unwrap_or_default();
+        outside.insert(item.key(), item.need(&QUANTITY)? - missing);
+        if missing > 0 {
+            late.push(item.key());
+        }
+    }
+    if outside.is_empty() {
+        return Ok(outside);
+    }
+    // What was not there when it was ordered may have been shipped since.
+    for (key, item) in write.records(&FULFILMENT_ITEMS, late).await? {
+        let shipped = item.need(&SHIPPED)?;
+        outside.entry(key).and_modify(|pieces| *pieces = shipped.max(*pieces));
+    }
+    let of_order = Condition::equals(&ORDER_KEY, Value::Int(order));
+    let all = Page { conditions: vec![of_order], ..Page::of(&ORDERREFUNDS) };
+    for refund in write.transaction.page(&all).await?.records(&ORDERREFUNDS)? {
+        for line in stored(&refund)?.iter().filter(|line| line.is_restocked()) {
+            outside.entry(line.orderitem_id).and_modify(|pieces| *pieces -= line.quantity);
+        }
+    }
+    Ok(outside)
+}
+
+/// Moves the pieces that a refund puts into the stock, or those that a reversal takes out of it, which is written later.
+/// Where that is impossible, the draft of the line gets a fault, or that of the reversal. No more goes back than is
+/// `outside` of the stock. A refund puts nothing into a stock that is not counted, and its line says so.
+async fn shift(
+    given: &mut Given,
+    items: &HashMap<i64, Record>,
+    outside: &HashMap<i64, i64>,
     (reason, reference): (&str, &str),
     draft: &mut Draft,
     write: &mut Write<'_>,
@@ -360,9 +403,18 @@ async fn shift(
             at.refuse(&RESTOCK, "The item has no product.");
             continue;
         };
+        if delta > 0 && !stock.is_counted(whose)? {
+            if let Some(line) = given.lines.iter_mut().find(|line| line.orderitem_id == item) {
+                line.leave_stock();
+            }
+            continue;
+        }
         let adjustment = Adjustment { whose, delta, expected: None, reason, reference };
         if let Err(refusal) = stock.apply(adjustment)? {
             refuse_stock(at, whose, refusal);
+        } else if let Some(pieces) = outside.get(&item).filter(|pieces| delta > **pieces) {
+            let detail = format!("Only {} pieces of it have left the stock.", (*pieces).max(0));
+            at.refuse(&RESTOCK, detail);
         }
     }
     Ok(stock)

@@ -59,6 +59,11 @@ impl Stored {
         self.restock == 1
     }
 
+    /// Its pieces do not go into the stock.
+    pub(super) fn leave_stock(&mut self) {
+        self.restock = 0;
+    }
+
     pub(super) fn part(&self) -> Part {
         let Self { quantity, amount, tax_amount: tax, share, .. } = *self;
         Part { quantity, amount, tax, share }

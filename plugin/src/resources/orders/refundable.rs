@@ -74,6 +74,16 @@ const UNATTRIBUTED: Field = money("unattributed_refund");
 /// Keeps the lines of an order whose items are new or have changed.
 pub(super) async fn keep_lines(order: i64, write: &mut Write<'_>) -> Result<(), Error> {
     let text = sql::kept::keep_lines(write.transaction.dialect().kept);
+    keep(text, order, write).await
+}
+
+/// Keeps them of an order of which something was given back, with how far that leaves it shipped.
+pub(super) async fn keep_refunded(order: i64, write: &mut Write<'_>) -> Result<(), Error> {
+    let text = sql::kept::keep_refunded(write.transaction.dialect().kept);
+    keep(text, order, write).await
+}
+
+async fn keep(text: String, order: i64, write: &mut Write<'_>) -> Result<(), Error> {
     let statement = Statement { text, binds: vec![Value::Int(order)] };
     write.transaction.execute(statement).await
 }

@@ -11,7 +11,7 @@ use super::entry::{
     COMMENT, Entry, NOTIFY_CUSTOMER, ORDER_KEY, ORDER_VERSION, STATUS, check_status,
 };
 use super::history::enter;
-use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, SHIPPED, SKU};
+use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, QUANTITY_REFUNDED, SHIPPED, SKU};
 use super::notice::{self, Contained, Occasion};
 use super::order::ORDERS;
 use super::shipment::{
@@ -239,8 +239,9 @@ async fn correct(before: &Record, after: &Record, write: &mut Write<'_>) -> Resu
     }
 }
 
-/// Opens what was in a deleted shipment again. An order that still has the status which a shipment gave it
-/// gets back the one before.
+/// Opens what was in a deleted shipment again. An order that still has the status which the shipment gave it
+/// gets back the one before, and so does one that a later shipment had completed. What a shipment that stands
+/// has set otherwise stays.
 async fn reopen(deleted: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let key = deleted.need(&ORDER_KEY)?;
     let contents = Contents::of(key, write).await?;
@@ -251,9 +252,14 @@ async fn reopen(deleted: &Record, write: &mut Write<'_>) -> Result<(), Error> {
     let others = shipment::all(key, write).await?;
     let order = write.record(&ORDERS, key).await?;
     let present = order.need(&STATUS)?;
-    let state = if others.is_empty() { State::Unfulfilled } else { State::Partial };
-    let state = (&*STATE, state.into_value());
-    let mut taken = std::iter::once(deleted).chain(&others);
+    let now = Contents::of(key, write).await?;
+    let state = (&*STATE, now.state(!others.is_empty()).into_value());
+    // The latest shipment has completed the order, if anything has: now it no longer is complete.
+    let completed = others.first().filter(|last| {
+        let completes = !contents.is_open_after(&[]) && now.is_open_after(&[]);
+        completes && last.key() > deleted.key()
+    });
+    let mut taken = std::iter::once(deleted).chain(completed);
     let taken = taken.find_map(|by| {
         let after = by.get(&STATUS_AFTER).ok()??;
         by.get(&STATUS_BEFORE).ok()?.filter(|_| after == present)
@@ -272,13 +278,15 @@ struct Content {
     item: i64,
     ordered: i64,
     shipped: i64,
+    refunded: i64,
     sku: String,
     name: String,
 }
 
 impl Content {
+    /// How much is to be shipped. What was given back may be what has been shipped or what has not.
     fn open(&self) -> i64 {
-        self.ordered - self.shipped
+        (self.ordered - self.shipped.max(self.refunded)).max(0)
     }
 
     fn line(&self, quantity: i64) -> Line {
@@ -297,11 +305,22 @@ impl Contents {
                 item: record.key(),
                 ordered: record.need(&QUANTITY)?,
                 shipped: record.need(&SHIPPED)?,
+                refunded: record.need(&QUANTITY_REFUNDED)?,
                 sku: record.need(&SKU)?.to_owned(),
                 name: record.need(&NAME)?.to_owned(),
             })
         });
         contents.collect::<Result<_, Error>>().map(Contents)
+    }
+
+    /// How far the order has been shipped.
+    fn state(&self, has_shipment: bool) -> State {
+        match (self.is_open_after(&[]), has_shipment) {
+            (true, true) => State::Partial,
+            (true, false) => State::Unfulfilled,
+            (false, false) if self.0.is_empty() => State::Unfulfilled,
+            (false, _) => State::Fulfilled,
+        }
     }
 
     /// A line for each item of which something is open; none for an order without items.
@@ -310,12 +329,12 @@ impl Contents {
         open.map(|content| content.line(content.open())).collect()
     }
 
-    /// The lines of all that is open. If nothing is, and the order has been shipped before, the draft gets a
-    /// fault.
+    /// The lines of all that is open. If nothing is, and the order has been shipped before or has items, which
+    /// were given back, the draft gets a fault.
     fn all_that_is_open(&self, again: bool, draft: &mut Draft) -> Vec<Line> {
         let open = self.open();
-        if open.is_empty() && again {
-            let detail = "Everything that was ordered has been shipped.".to_owned();
+        if open.is_empty() && (again || !self.0.is_empty()) {
+            let detail = "Everything that was ordered has been shipped or refunded.".to_owned();
             draft.fault_with(FaultKind::OverFulfilled, ITEMS.name, detail, ("open", 0));
         }
         open
@@ -348,7 +367,7 @@ impl Contents {
             } else if quantity > content.open() {
                 let open = content.open();
                 let detail = match open {
-                    0 => format!("All {} ordered have been shipped.", content.ordered),
+                    0 => format!("All {} ordered have been shipped or refunded.", content.ordered),
                     _ => format!("Only {open} of the {} ordered are open.", content.ordered),
                 };
                 let meta = ("open", open);

@@ -6,11 +6,11 @@ use crate::model::value::Value;
 /// How far an order has been shipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has no shipment.
+    /// It has no shipment, and something is open, or it has no items either.
     Unfulfilled,
     /// It has one, and something is open.
     Partial,
-    /// Nothing is open.
+    /// Nothing is open, because it was shipped or given back.
     Fulfilled,
 }
 

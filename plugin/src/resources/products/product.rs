@@ -53,7 +53,7 @@ async fn create(draft: &mut Draft, write: &mut Write<'_>) -> Result<i64, Error> 
     for variant in &variants {
         created.push(variant::movement(variant, reason::CREATED)?);
         if variant.need(&DEFAULT)? {
-            variant::take_default(key, variant.key(), write).await?;
+            variant::replace_master(key, write).await?;
         }
     }
     record(created, write).await?;

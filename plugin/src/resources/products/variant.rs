@@ -19,7 +19,7 @@ use crate::resources::stockmovements::{Movement, reason, record};
 use crate::service::call::Call;
 use crate::service::hooks::{Answer, Service, Special};
 use crate::service::write::Write;
-use crate::sql::Statement;
+use crate::sql::{self, Statement};
 use crate::wire::draft::{Draft, Intent};
 use crate::wire::object;
 
@@ -137,13 +137,14 @@ pub(super) fn movement(variant: &Record, reason: &'static str) -> Result<Movemen
     Ok(moved.of_variant(variant.key()))
 }
 
-/// Gives the new variants of a product the limits by which its stock is judged, if it has any.
+/// Gives the new variants of a product the limits by which its stock is judged, if it has any. Those that it had before
+/// have followed it.
 pub(super) async fn take_limits(product: i64, write: &mut Write<'_>) -> Result<(), Error> {
-    let statement = Statement::fixed(
-        "UPDATE shop_variants SET version = version + 1, \
-         min_out_qty = (SELECT min_out_qty FROM shop_products WHERE shop_product_id = product_id), \
-         notify_qty = (SELECT notify_qty FROM shop_products WHERE shop_product_id = product_id) \
-         WHERE product_id = ? AND +is_master = 0 AND min_out_qty IS NULL AND notify_qty IS NULL \
+    let statement = sql::complete(
+        &VARIANTS,
+        "min_out_qty = (SELECT min_out_qty FROM shop_products WHERE shop_product_id = product_id), \
+         notify_qty = (SELECT notify_qty FROM shop_products WHERE shop_product_id = product_id)",
+        "product_id = ? AND +is_master = 0 AND min_out_qty IS NULL AND notify_qty IS NULL \
          AND EXISTS (SELECT 1 FROM shop_products p WHERE p.shop_product_id = product_id \
          AND (p.min_out_qty IS NOT NULL OR p.notify_qty IS NOT NULL))",
         vec![Value::Int(product)],
@@ -160,12 +161,16 @@ pub(super) async fn delete_all(product: i64, write: &mut Write<'_>) -> Result<()
     write.transaction.execute(statement).await
 }
 
+/// Has a variant of a new product seen first, in place of the master.
+pub(super) async fn replace_master(product: i64, write: &mut Write<'_>) -> Result<(), Error> {
+    let master = "product_id = ? AND is_master = 1";
+    let statement =
+        sql::complete(&VARIANTS, "isdefault_variant = 0", master, vec![Value::Int(product)]);
+    write.transaction.execute(statement).await
+}
+
 /// Makes a variant the one that customers see first, in place of another.
-pub(super) async fn take_default(
-    product: i64,
-    variant: i64,
-    write: &mut Write<'_>,
-) -> Result<(), Error> {
+async fn take_default(product: i64, variant: i64, write: &mut Write<'_>) -> Result<(), Error> {
     let statement = Statement::fixed(
         "UPDATE shop_variants SET version = version + 1, isdefault_variant = 0 \
          WHERE product_id = ? AND isdefault_variant = 1 AND shop_variant_id <> ?",

@@ -2,7 +2,7 @@
 //! been shipped from the shipments, what was given back from the refunds, indexes of texts from the texts.
 //! Here are the statements that compare both, and those that correct what can be corrected.
 
-use super::items::SumOfLines;
+use super::items::{FULFILMENT_STATE, SumOfLines};
 use super::parts;
 use super::refunds;
 use super::terms::{Comparison, Correction, Repair, Terms};
@@ -104,12 +104,8 @@ fn shipped(terms: &Terms) -> Comparison {
         within: " AND orderitem_quantity >= ",
         of: &ORDERS,
     };
-    shipped.compared(
-        "UPDATE shop_orders SET version = version + 1, \
-         fulfilment_state = CASE WHEN NOT EXISTS \
-         (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'unfulfilled' \
-         WHEN EXISTS (SELECT 1 FROM shop_orderitems WHERE order_key = shop_order_id \
-         AND shipped < orderitem_quantity) THEN 'partial' ELSE 'fulfilled' END \
-         WHERE shop_order_id = ?",
-    )
+    shipped.compared(&format!(
+        "UPDATE shop_orders SET version = version + 1, fulfilment_state = {FULFILMENT_STATE} \
+         WHERE shop_order_id = ?"
+    ))
 }

@@ -15,6 +15,6 @@ mod terms;
 
 pub use derived::comparisons;
 pub use recount::{begin_run, continue_run, differences, fills, recount, repair, revise_all_days};
-pub use refunds::keep_lines;
+pub use refunds::{keep_lines, keep_refunded};
 pub use tables::tables;
 pub use terms::{Comparison, Correction, Rebuild, Repair, Terms};

@@ -1,7 +1,7 @@
 //! What follows from refunds: the sums that orders and their items have of them, the lines from which an order shows what
 //! is left, and what refunds have moved in stock. Here are the statements that compare both, and those that correct them.
 
-use super::items::{SumOfLines, lock_order};
+use super::items::{FULFILMENT_STATE, SumOfLines, lock_order};
 use super::terms::{Comparison, Correction, Repair, Terms};
 use crate::model::kept::{ORDERREFUNDS, ORDERS};
 
@@ -9,6 +9,13 @@ use crate::model::kept::{ORDERREFUNDS, ORDERS};
 /// order has them itself, because a subquery takes a third of the time in which one order is read.
 pub fn keep_lines(terms: &Terms) -> String {
     let lines = terms.refundable_lines;
+    format!("UPDATE shop_orders SET refundable_lines = {lines} WHERE shop_order_id = ?")
+}
+
+/// The same for an order of which something was given back: what was, is not open any more. Its version is counted by
+/// another statement, too.
+pub fn keep_refunded(terms: &Terms) -> String {
+    let lines = format!("{}, fulfilment_state = {FULFILMENT_STATE}", terms.refundable_lines);
     format!("UPDATE shop_orders SET refundable_lines = {lines} WHERE shop_order_id = ?")
 }
 
@@ -85,10 +92,11 @@ fn kept_lines(terms: &Terms) -> Comparison {
     Comparison { repair, ..Comparison::of(&ORDERS, "refundable_lines", differences) }
 }
 
-/// Writes the lines of an order anew. It has another version, because clients see the change.
+/// Writes the lines of an order anew, and how far it has been shipped, which follows from the same. It has another version, because clients see the change.
 fn changed_lines(terms: &Terms) -> String {
     format!(
-        "UPDATE shop_orders SET version = version + 1, refundable_lines = {} WHERE shop_order_id = ?",
+        "UPDATE shop_orders SET version = version + 1, refundable_lines = {}, \
+         fulfilment_state = {FULFILMENT_STATE} WHERE shop_order_id = ?",
         terms.refundable_lines
     )
 }
