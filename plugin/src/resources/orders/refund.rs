@@ -238,8 +238,8 @@ async fn reverse(call: &Call<'_>) -> Result<Response, Error> {
     let keys = given.lines.iter().map(|line| line.orderitem_id).collect();
     let items = write.records(&ORDERITEMS, keys).await?;
     let moves = (reason::REVERSED, order.need(&REFERENCE)?);
-    let all = HashMap::new();
-    let stock = shift(&mut given, &items, &all, moves, &mut draft, &mut write).await?;
+    let unlimited = HashMap::new();
+    let stock = shift(&mut given, &items, &unlimited, moves, &mut draft, &mut write).await?;
     write.validate(&mut draft, &described).await?;
     let why = described.need(&REASON)?.to_owned();
     let entry = Entry { comment: why.clone(), ..Entry::of(order.need(&STATUS)?) };
