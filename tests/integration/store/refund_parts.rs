@@ -333,6 +333,8 @@ async fn what_was_given_back_is_not_shipped_unless_that_is_undone() {
     let parcel = ship(json!({})).await.expect(201);
     assert_eq!(parcel.attribute("items"), json!([line(bulbs, 1)]));
     assert_eq!(state().await, json!(["fulfilled", false]));
+    // The bulb that was given back is not the one that was shipped.
+    ship(json!({})).await.expect(422);
     reverse(three).await;
     assert_eq!(state().await, json!(["partial", true]));
     let parcel = ship(json!({})).await.expect(201);

@@ -83,7 +83,7 @@ async fn missing(order: i64, write: &mut Write<'_>) -> Result<Vec<Contained>, Er
     let page = Page { conditions: vec![by_order, mentioned], ..Page::of(&FULFILMENT_ITEMS) };
     let mut missing = Vec::new();
     for item in write.transaction.page(&page).await?.records(&FULFILMENT_ITEMS)? {
-        let done = item.need(&SHIPPED)?.max(item.need(&QUANTITY_REFUNDED)?);
+        let done = item.need(&SHIPPED)? + item.need(&QUANTITY_REFUNDED)?;
         let open = item.need(&QUANTITY)? - done;
         let quantity = item.get(&BACKORDERED)?.unwrap_or(0).min(open);
         if quantity > 0 {

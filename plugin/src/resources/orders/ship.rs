@@ -284,9 +284,9 @@ struct Content {
 }
 
 impl Content {
-    /// How much is to be shipped. What was given back may be what has been shipped or what has not.
+    /// How much is to be shipped. What was given back is first of all what has not been.
     fn open(&self) -> i64 {
-        (self.ordered - self.shipped.max(self.refunded)).max(0)
+        (self.ordered - self.shipped - self.refunded).max(0)
     }
 
     fn line(&self, quantity: i64) -> Line {

@@ -58,8 +58,8 @@ impl SumOfLines {
 /// How far an order has been shipped, as a value of its row: what was given back of an item is not open, and an order
 /// without items is fulfilled once it has a shipment.
 pub(super) const FULFILMENT_STATE: &str = "CASE WHEN EXISTS (SELECT 1 FROM shop_orderitems \
-    WHERE order_key = shop_order_id AND shipped < orderitem_quantity \
-    AND refunded_quantity < orderitem_quantity) THEN CASE WHEN EXISTS \
+    WHERE order_key = shop_order_id \
+    AND shipped + refunded_quantity < orderitem_quantity) THEN CASE WHEN EXISTS \
     (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) THEN 'partial' \
     ELSE 'unfulfilled' END \
     WHEN EXISTS (SELECT 1 FROM shop_shipments WHERE order_key = shop_order_id) \
