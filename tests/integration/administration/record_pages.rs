@@ -179,7 +179,7 @@ async fn a_record_is_shown_in_groups_with_tabs_for_what_belongs_to_it() {
     seen.says(&format!("href=\"../orderstatuses/{status}\"><bdi>{}</bdi>", name.as_str().unwrap()));
     let items = shop.get("/orders/3/items").send().await.expect(200);
     let seen = ann.get(&format!("{LIST}/orders/3?tab=items")).await;
-    assert_eq!(column(&seen.html, "Item SKU").len(), items.column("orderitem_sku").len());
+    assert_eq!(column(&seen.html, "Order item SKU").len(), items.column("orderitem_sku").len());
     for tab in ["fulfilment", "history", "refunds", "shipments"] {
         let seen = ann.get(&format!("{LIST}/orders/3?tab={tab}")).await;
         assert_eq!(seen.status, 200, "{tab}: {}", seen.html);

@@ -18,22 +18,18 @@ pub(super) fn naming(mut schema: Value, kind: &str) -> Value {
     schema
 }
 
-/// What people read for words of names that are run together or cut short.
-const WORDS: [(&str, &str); 14] = [
+/// What people read for words of names that are run together or cut short, beside the names of records.
+const WORDS: [(&str, &str); 10] = [
     ("desc", "description"),
     ("finalprice", "final price"),
     ("isdefault", "is default"),
     ("isocode", "ISO code"),
     ("min", "minimum"),
     ("max", "maximum"),
-    ("orderitem", "item"),
     ("orderpayment", "payment"),
     ("ordershipping", "shipping"),
-    ("orderstatus", "order status"),
     ("params", "parameters"),
     ("qty", "quantity"),
-    ("taxprofile", "tax profile"),
-    ("taxrate", "tax rate"),
 ];
 
 /// A schema of values of a field, which may be the key of a record.
@@ -80,14 +76,22 @@ fn title(field: &Field) -> Option<String> {
         Kind::Key(_) => field.name.strip_suffix("_id").unwrap_or(field.name),
         _ => field.name,
     };
-    let known = |word| WORDS.iter().find(|(of, _)| *of == word).map(|(_, words)| *words);
-    name.split('_').any(|word| known(word).is_some()).then(|| {
+    name.split('_').any(|word| in_words(word).is_some()).then(|| {
         let words = name.split('_').map(|word| match word {
             "id" | "sku" => word.to_ascii_uppercase(),
-            _ => known(word).unwrap_or(word).to_owned(),
+            _ => in_words(word).unwrap_or(word).to_owned(),
         });
         capitalised(&words.collect::<Vec<_>>().join(" "))
     })
+}
+
+/// The words that a part of a name stands for, such as those of a record that is called by two.
+fn in_words(part: &str) -> Option<&'static str> {
+    let is_meant =
+        |singular: &str| singular.contains(' ') && singular.split(' ').collect::<String>() == part;
+    let of_record = || REGISTRY.iter().map(|of| of.singular).find(|singular| is_meant(singular));
+    let known = WORDS.iter().find(|(of, _)| *of == part).map(|(_, words)| *words);
+    known.or_else(of_record)
 }
 
 /// The kinds of the records that are deleted with a record, if the route deletes one.
@@ -106,7 +110,7 @@ mod tests {
     #[test]
     fn a_field_whose_name_is_no_words_has_a_title() {
         for (field, written) in [
-            (text("orderitem_sku", 64), Some("Item SKU")),
+            (text("orderitem_sku", 64), Some("Order item SKU")),
             (text("country_isocode_2", 2), Some("Country ISO code 2")),
             (key("taxprofile_id", "taxprofiles"), Some("Tax profile")),
             (int("max_sale_qty"), Some("Maximum sale quantity")),
