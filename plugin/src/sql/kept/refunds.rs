@@ -92,7 +92,8 @@ fn kept_lines(terms: &Terms) -> Comparison {
     Comparison { repair, ..Comparison::of(&ORDERS, "refundable_lines", differences) }
 }
 
-/// Writes the lines of an order anew, and how far it has been shipped, which follows from the same. It has another version, because clients see the change.
+/// Writes the lines of an order anew, and how far it has been shipped, which follows from the same. It has another
+/// version, because clients see the change.
 fn changed_lines(terms: &Terms) -> String {
     format!(
         "UPDATE shop_orders SET version = version + 1, refundable_lines = {}, \
