@@ -106,6 +106,9 @@ pub const fn flag(name: &'static str) -> Field {
 /// Whether a record is enabled.
 pub const ENABLED: Handle<bool> = flag("enabled").truth();
 
+/// The value of the default currency, in units of which those of all currencies are.
+pub const PAR: Units<8> = Units(100_000_000);
+
 /// Text of at most this many characters.
 pub const fn text(name: &'static str, max: usize) -> Field {
     Field::new(name, Kind::Text { max, form: Form::Free }, Initial::Text(""))

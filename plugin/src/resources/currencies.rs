@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::field::{
-    Complaint, ENABLED, Handle, Units, capitals, choice, decimal, int, text,
+    Complaint, ENABLED, Handle, PAR, Units, capitals, choice, decimal, int, text,
 };
 use crate::model::parameters::Parameters;
 use crate::model::presentation::{Group, Presentation};
@@ -13,8 +13,7 @@ use crate::model::value::Value;
 use crate::service::hooks::Service;
 use crate::service::write::Write;
 
-/// The value 1 in units of 10^-8: the rate of the default currency.
-const ONE: i64 = 100_000_000;
+const ONE: i64 = PAR.0;
 /// 10^10, which exceeds any exchange rate, less one unit.
 const MAX_VALUE: i64 = 10_000_000_000 * ONE - 1;
 
@@ -91,9 +90,9 @@ fn the_default_stays_one(
     if before.need(&ENABLED)? && !after.need(&ENABLED)? {
         complaints.push((ENABLED.name, refuse("cannot be disabled")));
     }
-    let rate = after.need(&RATE)?.0;
+    let rate = after.need(&RATE)?;
     // One of before this rule may keep its rate, or get the right one.
-    if rate != ONE && rate != before.need(&RATE)?.0 {
+    if rate != PAR && rate != before.need(&RATE)? {
         complaints.push((RATE.name, refuse("its currency_value is 1")));
     }
     Ok(complaints)

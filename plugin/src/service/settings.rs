@@ -7,7 +7,7 @@ use host_interface::HostHandle;
 
 use super::notification;
 use crate::error::{Error, Fault, FaultKind};
-use crate::model::field::{ENABLED, Handle, Units, decimal};
+use crate::model::field::{ENABLED, Handle, PAR, Units, decimal};
 use crate::model::parameters::{Parameters, name as of};
 use crate::model::question::{Condition, Page};
 use crate::model::record::Record;
@@ -15,9 +15,7 @@ use crate::model::registry::Registry;
 use crate::model::value::Value;
 use crate::store::Store;
 
-/// The value of a currency in units of the default one, and that of the default one.
 const RATE: Handle<Units<8>> = decimal("currency_value", 8, 1, i64::MAX).units();
-const ONE: Units<8> = Units(100_000_000);
 
 /// The latest parameters from the host.
 #[derive(Debug)]
@@ -77,7 +75,7 @@ pub async fn check(
                     refuse(format!("the currency {code} is disabled"))
                 }
                 // The rates of all currencies are values of the default one.
-                Some(currency) if currency.need(&RATE)? != ONE => {
+                Some(currency) if currency.need(&RATE)? != PAR => {
                     refuse(format!("set the currency_value of {code} to 1 first"))
                 }
                 Some(_) => Ok(()),

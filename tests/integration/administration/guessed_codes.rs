@@ -1,17 +1,9 @@
 //! Guessing the codes of a second factor with devices and sessions that only know the password.
 
-use example_host::ServerSettings;
-
-use crate::support::harness::{Setup, Shop};
+use super::second_factor::shop_behind_a_proxy;
+use crate::support::harness::Shop;
 use crate::support::phone::{Phone, forget_codes, set_up};
 use crate::support::visitor::{PASSWORD, Visitor};
-
-/// A shop behind a trusted proxy.
-async fn shop() -> Shop {
-    let proxies = vec!["127.0.0.1/32".parse().unwrap()];
-    let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
-    Shop::with(Setup { server, ..Setup::default() }).await
-}
 
 /// A visitor from an address of their own.
 fn from(shop: &Shop, number: usize) -> Visitor {
@@ -38,7 +30,7 @@ async fn enters(visitor: &mut Visitor, phone: &Phone) -> u16 {
 
 #[tokio::test]
 async fn devices_that_know_the_password_only_share_ten_attempts_at_a_code() {
-    let shop = shop().await;
+    let shop = shop_behind_a_proxy().await;
     // Before there is a second factor, the password is enough for any number of them.
     let mut devices = Vec::new();
     for number in 0..4 {

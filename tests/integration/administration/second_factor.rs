@@ -20,7 +20,7 @@ async fn shop_with(server: ServerSettings) -> Shop {
 }
 
 /// A shop behind a trusted proxy.
-async fn shop_behind_a_proxy() -> Shop {
+pub(super) async fn shop_behind_a_proxy() -> Shop {
     let proxies = vec!["127.0.0.1/32".parse().unwrap()];
     shop_with(ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() }).await
 }

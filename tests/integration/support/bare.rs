@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_interface::{
-    Body, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response, TrailEntry,
-    User, UserQuery,
+    Body, Caller, Error, Headers, Host, HostHandle, LogRecord, Mail, Method, Request, Response,
+    TrailEntry, User, UserQuery,
 };
 use plugin::app::App;
 use plugin::app::routes::Operation;
@@ -113,6 +113,11 @@ impl Headers for KeyedHeaders {
     }
 }
 
+/// The user who sends all requests.
+fn ada() -> Caller {
+    permitted(User::new(7, "ada", "Ada", "ada@example.com"))
+}
+
 /// The headers of a file of CSV, and another one.
 pub struct FileHeaders(pub Option<(&'static str, String)>);
 
@@ -216,7 +221,7 @@ impl Bare {
             .path(path)
             .query(query)
             .headers(headers)
-            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
+            .caller(ada())
             .body(body.to_string().into_bytes());
         for id in ids {
             request = request.param(id);
@@ -232,7 +237,7 @@ impl Bare {
             .path("/imports")
             .query(query)
             .headers(headers)
-            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
+            .caller(ada())
             .stream(file);
         let answer = self.app.handle(request.build()).await;
         assert_eq!(answer.status(), 200, "{}", String::from_utf8_lossy(answer.body()));
@@ -246,7 +251,7 @@ impl Bare {
         let request = Request::builder(route.unwrap() as u32, Method::Get)
             .path(format!("/exports/{kind}"))
             .headers(JsonHeaders)
-            .caller(permitted(User::new(7, "ada", "Ada", "ada@example.com")))
+            .caller(ada())
             .param(kind);
         let answer = self.app.handle(request.build()).await;
         assert_eq!(answer.status(), 200);

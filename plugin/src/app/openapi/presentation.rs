@@ -76,10 +76,11 @@ fn title(field: &Field) -> Option<String> {
         Kind::Key(_) => field.name.strip_suffix("_id").unwrap_or(field.name),
         _ => field.name,
     };
-    name.split('_').any(|word| in_words(word).is_some()).then(|| {
-        let words = name.split('_').map(|word| match word {
-            "id" | "sku" => word.to_ascii_uppercase(),
-            _ => in_words(word).unwrap_or(word).to_owned(),
+    let parts: Vec<_> = name.split('_').map(|part| (part, in_words(part))).collect();
+    parts.iter().any(|(_, known)| known.is_some()).then(|| {
+        let words = parts.iter().map(|(part, known)| match *part {
+            "id" | "sku" => part.to_ascii_uppercase(),
+            _ => known.unwrap_or(part).to_owned(),
         });
         capitalised(&words.collect::<Vec<_>>().join(" "))
     })
@@ -87,8 +88,9 @@ fn title(field: &Field) -> Option<String> {
 
 /// The words that a part of a name stands for, such as those of a record that is called by two.
 fn in_words(part: &str) -> Option<&'static str> {
-    let is_meant =
-        |singular: &str| singular.contains(' ') && singular.split(' ').collect::<String>() == part;
+    let is_meant = |singular: &str| {
+        singular.contains(' ') && singular.split(' ').flat_map(str::chars).eq(part.chars())
+    };
     let of_record = || REGISTRY.iter().map(|of| of.singular).find(|singular| is_meant(singular));
     let known = WORDS.iter().find(|(of, _)| *of == part).map(|(_, words)| *words);
     known.or_else(of_record)

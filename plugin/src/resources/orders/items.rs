@@ -474,6 +474,12 @@ fn take_options(line: &mut Draft, variant: &Record) -> Result<(), Error> {
     line.set_value(&ATTRIBUTES, variant.value(products::OPTIONS.name)?.clone())
 }
 
+/// How many pieces of an item are to be shipped. What was given back is first of all what has not been.
+pub(super) fn open_pieces(item: &Record) -> Result<i64, Error> {
+    let done = item.need(&SHIPPED)? + item.need(&QUANTITY_REFUNDED)?;
+    Ok((item.need(&QUANTITY)? - done).max(0))
+}
+
 /// Whether a line omits something that comes from the catalogue, or takes from the stock.
 fn leaves_open(line: &Draft) -> Result<bool, Error> {
     Ok(takes_stock(line)?

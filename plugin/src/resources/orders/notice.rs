@@ -2,10 +2,7 @@
 
 use super::amounts;
 use super::entry::{Entry, ORDER_KEY};
-use super::items::{
-    BACKORDER_IN_MAIL, BACKORDERED, FULFILMENT_ITEMS, NAME, QUANTITY, QUANTITY_REFUNDED, SHIPPED,
-    SKU,
-};
+use super::items::{BACKORDER_IN_MAIL, BACKORDERED, FULFILMENT_ITEMS, NAME, SKU, open_pieces};
 use super::order;
 use super::shipment::{self, SHIPMENTS};
 use crate::error::Error;
@@ -83,9 +80,7 @@ async fn missing(order: i64, write: &mut Write<'_>) -> Result<Vec<Contained>, Er
     let page = Page { conditions: vec![by_order, mentioned], ..Page::of(&FULFILMENT_ITEMS) };
     let mut missing = Vec::new();
     for item in write.transaction.page(&page).await?.records(&FULFILMENT_ITEMS)? {
-        let done = item.need(&SHIPPED)? + item.need(&QUANTITY_REFUNDED)?;
-        let open = item.need(&QUANTITY)? - done;
-        let quantity = item.get(&BACKORDERED)?.unwrap_or(0).min(open);
+        let quantity = item.get(&BACKORDERED)?.unwrap_or(0).min(open_pieces(&item)?);
         if quantity > 0 {
             let [sku, name] = [item.need(&SKU)?, item.need(&NAME)?].map(str::to_owned);
             missing.push(Contained { quantity, sku, name });

@@ -11,7 +11,7 @@ use super::entry::{
     COMMENT, Entry, NOTIFY_CUSTOMER, ORDER_KEY, ORDER_VERSION, STATUS, check_status,
 };
 use super::history::enter;
-use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, QUANTITY_REFUNDED, SHIPPED, SKU};
+use super::items::{FULFILMENT_ITEMS, NAME, ORDERITEMS, QUANTITY, SHIPPED, SKU, open_pieces};
 use super::notice::{self, Contained, Occasion};
 use super::order::ORDERS;
 use super::shipment::{
@@ -278,17 +278,12 @@ struct Content {
     item: i64,
     ordered: i64,
     shipped: i64,
-    refunded: i64,
+    open: i64,
     sku: String,
     name: String,
 }
 
 impl Content {
-    /// How much is to be shipped. What was given back is first of all what has not been.
-    fn open(&self) -> i64 {
-        (self.ordered - self.shipped - self.refunded).max(0)
-    }
-
     fn line(&self, quantity: i64) -> Line {
         let (sku, name) = (self.sku.clone(), self.name.clone());
         (self.item, Contained { quantity, sku, name })
@@ -305,7 +300,7 @@ impl Contents {
                 item: record.key(),
                 ordered: record.need(&QUANTITY)?,
                 shipped: record.need(&SHIPPED)?,
-                refunded: record.need(&QUANTITY_REFUNDED)?,
+                open: open_pieces(record)?,
                 sku: record.need(&SKU)?.to_owned(),
                 name: record.need(&NAME)?.to_owned(),
             })
@@ -325,8 +320,8 @@ impl Contents {
 
     /// A line for each item of which something is open; none for an order without items.
     fn open(&self) -> Vec<Line> {
-        let open = self.0.iter().filter(|content| content.open() > 0);
-        open.map(|content| content.line(content.open())).collect()
+        let open = self.0.iter().filter(|content| content.open > 0);
+        open.map(|content| content.line(content.open)).collect()
     }
 
     /// The lines of all that is open. If nothing is, and the order has been shipped before or has items, which
@@ -364,8 +359,8 @@ impl Contents {
             if let Some(first) = named.insert(item, place) {
                 let detail = format!("The item {item} is named before, at the place {first}.");
                 child.refuse(&NEW_ITEM, detail);
-            } else if quantity > content.open() {
-                let open = content.open();
+            } else if quantity > content.open {
+                let open = content.open;
                 let detail = match open {
                     0 => format!("All {} ordered have been shipped or refunded.", content.ordered),
                     _ => format!("Only {open} of the {} ordered are open.", content.ordered),
@@ -381,7 +376,7 @@ impl Contents {
 
     /// Whether something is open after these lines have been shipped.
     fn is_open_after(&self, lines: &[Line]) -> bool {
-        let open: i64 = self.0.iter().map(Content::open).sum();
+        let open: i64 = self.0.iter().map(|content| content.open).sum();
         open > lines.iter().map(|(_, contained)| contained.quantity).sum()
     }
 
