@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::accept::accepts;
 use crate::access::{Access, Asked, Asking, is_change};
+use crate::admission::Admission;
 use crate::body;
 use crate::changes::Changes;
 use crate::client::ClientAddress;
@@ -38,7 +39,7 @@ const BULK_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Answers requests to the extensions of a site.
 pub(crate) struct Answering<A: Access> {
     pub(crate) access: Arc<A>,
-    pub(crate) routes: Routes,
+    pub(crate) routes: Arc<Routes>,
     pub(crate) limits: Limits,
     /// The limit of an answer as the text that plugins get.
     pub(crate) answer_limit: String,
@@ -141,23 +142,36 @@ impl<A: Access> Answering<A> {
                 call = call.fact(fact::WAIT, wait.seconds());
                 deadline += wait.time();
             }
+            // It may go on for so long that its user has no access any more.
+            let admission = (wait.is_some() || !ended).then(|| {
+                let caller = user.as_ref().map(|user: &A::User| -> &Caller { user.borrow() });
+                Arc::new(Admission {
+                    access: Arc::clone(&self.access),
+                    routes: Arc::clone(&self.routes),
+                    extension: route.extension.clone(),
+                    headers: headers.clone(),
+                    extensions: extensions.clone(),
+                    user: caller.map(Caller::user),
+                })
+            });
             let mut arrival = None;
-            call = if ended {
-                call.body(read)
-            } else {
-                let (size, stall) = (body_limit, limits.stall_timeout);
-                let limits = ArrivalLimits { size, stall, deadline };
-                let rest = std::mem::take(&mut body);
-                let (pieces, seen) = Arriving::pieces(read, rest, limits, body::length(&headers));
-                arrival = Some(seen);
-                call.stream(pieces)
+            call = match &admission {
+                Some(admission) if !ended => {
+                    let (size, stall) = (body_limit, limits.stall_timeout);
+                    let limits = ArrivalLimits { size, stall, deadline };
+                    let rest = std::mem::take(&mut body);
+                    let length = body::length(&headers);
+                    let (pieces, seen) = Arriving::pieces(read, rest, limits, length, admission);
+                    arrival = Some(seen);
+                    call.stream(pieces)
+                }
+                _ => call.body(read),
             };
             let conditional = Conditional::of(&method, &headers);
-            let credentials = wait.as_ref().map(|_| headers.clone());
             let request = call.headers(Sent(headers)).build();
             let stall_time = limits.stall_timeout;
             let call = Call { route, request, conditional, arrival, stall_time, deadline, wait };
-            Ok((call, credentials))
+            Ok((call, admission))
         })
         .await;
         let route = Arc::clone(&handled.route);
@@ -166,14 +180,14 @@ impl<A: Access> Answering<A> {
         // a change and its record in an audit trail otherwise.
         let mut response = match ready {
             Ok((call, _)) if is_change(&asked.method) => Box::pin(self.change(asked, call)).await,
-            Ok((call, credentials)) => {
+            Ok((call, admission)) => {
                 let (route, deadline) = (call.route.clone(), call.deadline);
                 let applied = call.wait.as_ref().map(Wait::applied);
                 let read = timeout_at(deadline, call.answer()).await;
                 let mut read = read.unwrap_or_else(|_| Err(timed_out(&route)));
-                if let Some(credentials) = credentials {
-                    let again = self.admit_again(&asked, &credentials, &route, deadline);
-                    read = Box::pin(again).await.and(read);
+                if let Some(admission) = admission {
+                    let again = timeout_at(deadline, Box::pin(admission.check())).await;
+                    read = again.unwrap_or(Err(Refusal::Timeout)).and(read);
                 }
                 let mut response = read.unwrap_or_else(|refusal| refusal.response(id));
                 if let Some(applied) = applied {
@@ -192,28 +206,6 @@ impl<A: Access> Answering<A> {
         };
         response.extensions_mut().insert(handled);
         response
-    }
-
-    /// Checks after a wait what may have changed meanwhile: whether the route is still enabled, and the
-    /// credentials still those of the same user.
-    async fn admit_again(
-        &self,
-        asked: &Asked<A::User>,
-        credentials: &HeaderMap,
-        route: &Route,
-        deadline: Instant,
-    ) -> Result<(), Refusal> {
-        if !self.access.is_enabled(route.extension.name()) {
-            return Err(Refusal::NotFound);
-        }
-        let Some(user) = &asked.user else { return Ok(()) };
-        let enabled = |extension: &str| self.access.is_enabled(extension);
-        let asking = Asking::new(credentials, &asked.extensions, &self.routes, &enabled);
-        let asking = asking.after_wait();
-        let found = timeout_at(deadline, self.access.authenticate(asking)).await;
-        let found = found.map_err(|_| Refusal::Timeout)??.ok_or(Refusal::Unauthorised)?;
-        let (before, now): (&Caller, &Caller) = (user.borrow(), found.borrow());
-        if before.user() == now.user() { Ok(()) } else { Err(Refusal::Unauthorised) }
     }
 
     /// The enabled route for this path and method.
@@ -253,7 +245,9 @@ impl<A: Access> Answering<A> {
             match call.answer().await {
                 Ok(response) => begun.end(response).await,
                 // The plugin has refused it as well.
-                Err(refusal) if refusal.is_of_body() => begun.end(refusal.response(&own)).await,
+                Err(refusal) if refusal != Refusal::Internal => {
+                    begun.end(refusal.response(&own)).await
+                }
                 // The outcome is unknown, which is recorded when `begun` is dropped.
                 Err(refusal) => refusal.response(&own),
             }

@@ -37,9 +37,10 @@
 //! |---|---|
 //! | `mount` | the service and the router |
 //! | `answer` | from a request to its answer: the order of the checks, the call of the plugin |
+//! | `pieces` | bodies in pieces |
+//! | `admission` | whether a request that takes long would still be admitted |
 //! | `access` | what a site decides about requests |
 //! | `routing` | finds the route for a method and a path |
-//! | `pieces` | bodies in pieces |
 //! | `extension` | a plugin with its description |
 //! | [`body`] | reads and discards bodies within limits |
 //! | `refusal` | the table of the host's own error answers |
@@ -50,6 +51,7 @@ pub mod body;
 
 mod accept;
 mod access;
+mod admission;
 mod answer;
 mod changes;
 mod client;

@@ -57,6 +57,7 @@ impl<A: Access> Mount<A> {
         let changes = Changes::new(limits.changes);
         let waiters = Waiters::new(limits.waiters);
         let answer_limit = limits.answer_limit.to_string();
+        let routes = Arc::new(routes);
         let answering = Answering { access, routes, limits, answer_limit, changes, waiters };
         let (ids, stopping) = (RequestIds::new()?, OnceLock::new());
         Ok(Self { shared: Arc::new(Shared { base_path, answering, ids, stopping }) })

@@ -15,9 +15,14 @@ use http_body::{Frame, SizeHint};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::access::Access;
+use crate::admission::Admission;
 use crate::body;
 use crate::extension::Extension;
 use crate::refusal::Refusal;
+
+/// For how long a body may arrive before its sender's access is checked again.
+const ADMITTED_FOR: Duration = Duration::from_secs(10);
 
 /// Marks a response whose body is produced while it is sent, in its extensions.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +57,9 @@ impl Arrival {
     }
 }
 
+/// Whether the sender of a body still has access, once that is known.
+type Asked = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send>>;
+
 /// The body of a request, of which the first bytes have been read.
 pub(crate) struct Arriving {
     first: Option<Vec<u8>>,
@@ -62,6 +70,12 @@ pub(crate) struct Arriving {
     /// When the client began to pause, and the timer for that.
     pause: Option<(Instant, Pin<Box<Sleep>>)>,
     arrival: Arc<Arrival>,
+    /// When it was last known that the sender has access.
+    admitted: Instant,
+    /// Asks that again.
+    ask: Box<dyn Fn() -> Asked + Send>,
+    /// The answer that is awaited.
+    asked: Option<Asked>,
     /// A plugin polls on threads of its own, where timers need the host's runtime.
     runtime: Handle,
 }
@@ -74,8 +88,14 @@ impl Arriving {
         rest: Body,
         limits: ArrivalLimits,
         length: Option<u64>,
+        admission: &Arc<Admission<impl Access>>,
     ) -> (Pieces, Arc<Arrival>) {
         let arrival = Arc::new(Arrival::default());
+        let admission = Arc::clone(admission);
+        let ask = move || -> Asked {
+            let admission = Arc::clone(&admission);
+            Box::pin(async move { admission.check().await })
+        };
         let arriving = Self {
             read: first.len(),
             first: Some(first),
@@ -83,6 +103,9 @@ impl Arriving {
             limits,
             pause: None,
             arrival: Arc::clone(&arrival),
+            admitted: Instant::now(),
+            ask: Box::new(ask),
+            asked: None,
             runtime: Handle::current(),
         };
         let pieces = match length {
@@ -92,8 +115,32 @@ impl Arriving {
         (pieces, arrival)
     }
 
+    /// Is ready while the sender has access, which is asked again from time to time.
+    fn poll_access(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
+        if self.asked.is_none() && self.admitted.elapsed() < ADMITTED_FOR {
+            return Poll::Ready(Ok(()));
+        }
+        let asked = self.asked.get_or_insert_with(&self.ask);
+        let answer = ready!(asked.as_mut().poll(context));
+        self.asked = None;
+        self.admitted = Instant::now();
+        match answer {
+            Err(refusal) if refusal.ends_access() => Poll::Ready(Err(refusal)),
+            // It is not known now, and asked again.
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
     /// The next data of the client, within the limits.
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
+        if self.rest.is_some()
+            && let Err(refusal) = ready!(self.poll_access(context))
+        {
+            // What is still sent is discarded.
+            let rest = self.rest.take().map(body::discard);
+            rest.map(|rest| self.runtime.spawn(rest));
+            return Poll::Ready(Some(Err(refusal)));
+        }
         let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
         while let Poll::Ready(frame) = Pin::new(&mut *rest).poll_frame(context) {
             self.pause = None;

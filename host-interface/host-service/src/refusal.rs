@@ -175,9 +175,12 @@ impl Refusal {
         }
     }
 
-    /// Whether the body of the request is the reason.
-    pub(crate) fn is_of_body(&self) -> bool {
-        matches!(self, Self::BodyTooLarge { .. } | Self::BodyIncomplete | Self::BodyTooSlow)
+    /// Whether the request would be refused again, and not only at the moment.
+    pub(crate) fn ends_access(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound | Self::Unauthorised | Self::Expired | Self::AddressNotAllowed
+        )
     }
 
     /// What went wrong, as one line for an extension.
@@ -185,6 +188,7 @@ impl Refusal {
         match self {
             Refusal::BodyTooLarge { .. } => "the body is too large",
             Refusal::BodyTooSlow => "the body did not arrive in time",
+            _ if self.ends_access() => "its sender has no access any more",
             _ => "the body is incomplete",
         }
     }

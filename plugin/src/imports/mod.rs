@@ -27,7 +27,7 @@ use sha2::Digest as _;
 
 use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
-use crate::service::call::{Call, Rights};
+use crate::service::call::Call;
 use crate::service::hooks::Service;
 use crate::service::key_queue::in_progress;
 use crate::store;
@@ -40,7 +40,7 @@ use header::Header;
 use progress::{Left, Progress};
 use reader::{Line, Reader};
 use report::Report;
-use runner::{Runner, Summary, last_line};
+use runner::{Runner, Summary, last_line, permit};
 use source::Source;
 
 pub(crate) use progress::{DONE, INTERRUPTED, RUNNING, sweep};
@@ -66,9 +66,7 @@ pub(crate) async fn import(
 ) -> Result<Response, Error> {
     let subject = importing::subject(call.request.query(), call.shop.registry)?;
     let (resource, mode) = subject;
-    for action in mode.actions() {
-        call.permit_any(&Rights::to(action, resource))?;
-    }
+    permit(call, resource, mode)?;
     let import = Import::read(call.request, subject)?;
     let as_document = !Format::accepts_lines(call.request);
     let service = services.iter().find(|service| std::ptr::eq(service.of, resource));

@@ -20,14 +20,15 @@ use super::reader::{Line, Reader};
 use super::report::{Became, Outcome, Report};
 use super::undone::{Made, Undone};
 use crate::error::{Error, Fault, FaultKind, chain};
+use crate::model::resource::Resource;
 use crate::model::value::{Kind, Value};
-use crate::service::call::{Call, Shop};
+use crate::service::call::{Call, Rights, Shop};
 use crate::service::crud;
 use crate::service::hooks::Service;
 use crate::service::write::Write;
 use crate::store;
 use crate::wire::answer;
-use crate::wire::importing::Import;
+use crate::wire::importing::{Import, Mode};
 use crate::wire::literal;
 
 /// How many bytes are written in one transaction at most. A parameter of the store has the number of lines.
@@ -46,6 +47,11 @@ const PAUSES: u32 = 15;
 const LOOKS: u32 = 2;
 /// After how many new records the engine looks how large tables have become, and then after twice as many each time.
 const GROWN: i64 = 1_000;
+
+/// Checks that the user may do to the records what an import in this mode does.
+pub(super) fn permit(call: &Call<'_>, resource: &Resource, mode: Mode) -> Result<(), Error> {
+    mode.actions().iter().try_for_each(|action| call.permit_any(&Rights::to(action, resource)))
+}
 
 /// An import that goes on.
 pub(super) struct Runner {
@@ -211,8 +217,10 @@ impl Runner {
         known: (&HashSet<i64>, &Undone),
         (looks, alone): (&AtomicU32, bool),
     ) -> Result<Written, Error> {
-        let Import { resource, dry_run, stops, .. } = self.import;
+        let Import { resource, mode, dry_run, stops, .. } = self.import;
         let call = Call::new(&self.shop, &self.request);
+        // The user may have lost a right since the import has begun.
+        permit(&call, resource, mode)?;
         // Another import may have ended meanwhile.
         self.shop.store.expect_many_statements(true).await?;
         let mut write = crud::begin(&call, resource).await?;

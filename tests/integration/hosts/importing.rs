@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use host_interface::Body;
 use plugin::sql::Statement;
 use serde_json::{Value, json};
@@ -222,6 +223,63 @@ async fn a_client_may_send_a_line_now_and_then_and_a_pause_leaves_what_was_commi
     };
     assert_eq!(get("/products?filter[sku]=T-").await.total(), LINES as i64);
     assert_eq!(get("/imports").await.column("state"), [json!("interrupted")]);
+    served.stop().await;
+}
+
+/// A file may arrive for a day. What has been committed stays.
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn an_import_ends_soon_after_its_sender_has_lost_access_or_a_right() {
+    let (place, ann) = Place::with_ann("Administrator").await;
+    let cid = place.user("cid", "Administrator").await;
+    place.run("group add Writers --parent Manager").await;
+    let bob = place.user("bob", "Writers").await;
+    let served = place.serve().await;
+    let senders = [
+        (ann, "token revoke ann default", "its sender has no access any more"),
+        (cid, "user block cid", "You lack the permission store.create"),
+        (
+            bob,
+            "permission set Writers store.create com_shop.products deny",
+            "You lack the permission store.create",
+        ),
+    ];
+    let ends = senders.iter().enumerate().map(async |(nth, (token, loss, reason))| {
+        let mut connection = served.connect().await;
+        let (mut reading, mut writing) = connection.split();
+        let mut answer = String::new();
+        let report = patiently("the report", reading.read_to_string(&mut answer));
+        let head = head(token, "type=products", "transfer-encoding: chunked");
+        let sending = async {
+            writing.write_all((head + &chunk("sku,product_name\n")).as_bytes()).await.unwrap();
+            for number in 0.. {
+                let line = chunk(&format!("T-{nth}-{number},Product {number}\n"));
+                if writing.write_all(line.as_bytes()).await.is_err() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(400)).await;
+                if number == 2 {
+                    place.run(loss).await;
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            read = report => read.unwrap(),
+            () = sending => 0,
+        };
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{loss}: {answer}");
+        assert!(answer.contains(reason), "{loss}: {answer}");
+        assert!(answer.contains("\"created\":"), "{loss}: {answer}");
+    });
+    join_all(ends).await;
+    place.run("permission set Writers store.create com_shop.products inherit").await;
+    let imports = served.get(&format!("{ROOT}/imports"), &senders[2].0);
+    let imports = Answer::to(imports).await.expect(200);
+    assert_eq!(
+        imports.column("state"),
+        [json!("interrupted"), json!("interrupted"), json!("interrupted")]
+    );
     served.stop().await;
 }
 

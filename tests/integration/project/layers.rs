@@ -60,8 +60,10 @@ const HOUSES: &[House] = &[
         layers: &[
             &["mount"],
             &["answer"],
+            &["pieces"],
+            &["admission"],
             &["access"],
-            &["routing", "pieces"],
+            &["routing"],
             &["extension", "body"],
             &["refusal"],
             &["request_id", "waiters"],
