@@ -343,11 +343,13 @@ impl Database {
                         // It may have ended by itself.
                         drop(server.execute(AssertSqlSafe(format!("KILL {id}"))).await);
                     }
-                    // A statement that was killed may only now remove its files.
-                    if server.execute(statement("")).await.is_ok() {
-                        return;
+                    // A statement that was killed may only now remove its files, later on a busy machine.
+                    for _ in 0..20 {
+                        if server.execute(statement("")).await.is_ok() {
+                            return;
+                        }
+                        tokio::time::sleep(Duration::from_secs(1)).await;
                     }
-                    tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 server.execute(statement("")).await.unwrap();
             }

@@ -24,9 +24,11 @@ const TRIGGERS: &str = "SELECT concat('SET SESSION sql_mode = \"', sql_mode, '\"
 pub async fn recipe(server: &str, database: &str) -> String {
     let mut server = MySqlConnection::connect(server).await.unwrap();
     server.execute(AssertSqlSafe(format!("USE {database}"))).await.unwrap();
-    // Rows are copied as they are, those with the key 0 included, in any order of the tables.
-    let mut recipe =
-        "SET SESSION foreign_key_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO';\n".to_owned();
+    // Rows are copied as they are, those with the key 0 included, in any order of the tables. The server adds many
+    // rows to an empty table at once if nothing has to be checked.
+    let mut recipe = "SET SESSION foreign_key_checks = 0, unique_checks = 0, \
+        sql_mode = 'NO_AUTO_VALUE_ON_ZERO';\n"
+        .to_owned();
     for row in fetch(&mut server, TABLES.to_owned()).await {
         let (table, columns): (String, String) = (row.get_unchecked(0), row.get_unchecked(1));
         let shown = fetch(&mut server, format!("SHOW CREATE TABLE `{table}`")).await;

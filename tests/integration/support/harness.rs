@@ -146,9 +146,10 @@ impl Shop {
 
     /// A new shop with these settings: `Shop::with(&sink)` sends its mails there.
     pub async fn with(setup: impl Into<Setup>) -> Shop {
-        let Setup { engine, server, mail } = setup.into();
-        let (database, tokens) = NEW.copy(engine, async || install(engine).await).await;
-        Shop::serve(database, tokens, server, mail).await
+        let setup = setup.into();
+        let install = async || install(setup.engine).await;
+        let (database, tokens) = NEW.copy(setup.engine, install).await;
+        Shop::serve(database, tokens, &setup).await
     }
 
     /// A new shop to which something has been done; that is done once for all copies of a template.
@@ -160,18 +161,13 @@ impl Shop {
         };
         let engine = Engine::of_this_run();
         let (database, tokens) = template.copy(engine, async || shop().await.close().await).await;
-        Shop::serve(database, tokens, ServerSettings::default(), MailSettings::default()).await
+        Shop::serve(database, tokens, &Setup::default()).await
     }
 
-    async fn serve(
-        database: Database,
-        tokens: Tokens,
-        server: ServerSettings,
-        mail: MailSettings,
-    ) -> Shop {
-        let site = open(&database, &mail).await;
+    async fn serve(database: Database, tokens: Tokens, setup: &Setup) -> Shop {
+        let site = open(&database, &setup.mail).await;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let running = site.serve(listener, &server).unwrap();
+        let running = site.serve(listener, &setup.server).unwrap();
         Shop { site, running, tokens, client: reqwest::Client::new(), database }
     }
 
@@ -369,7 +365,10 @@ async fn install(engine: Engine) -> (Database, Tokens) {
         tokens.insert(role, site.generate_token(&name).await.unwrap());
     }
     site.close().await;
-    (database, tokens)
+    // The reference data get their places among the changes once, and not in each copy.
+    let shop = Shop::serve(database, tokens, &Setup::default()).await;
+    shop.get("/changes?page[size]=1").send().await.expect(200);
+    shop.close().await
 }
 
 /// Opens the site in a database. The future is on the heap, because the stack of a test is too small for it

@@ -28,6 +28,9 @@ const PROMPT: Duration = Duration::from_secs(10);
 /// A list that is empty in a new store.
 pub const MANUFACTURERS: &str = "/api/index.php/v1/shop/manufacturers";
 
+/// The feed of changes.
+const CHANGES: &str = "/api/index.php/v1/shop/changes?page[size]=1";
+
 /// The entries of commands in the audit trail.
 pub const ENTRIES: &str = "SELECT concat(username, ', ', means, ': ', route, ': ', what, ': ', \
      record_type, ' ', record_id) FROM host_audit WHERE origin = 'command-line' ORDER BY id";
@@ -49,13 +52,17 @@ impl Place {
         Place::with([library()])
     }
 
-    /// A site with the store, and the token of its user ann, who is in this group. It is made once, and copied.
+    /// A site with the store, and the token of its user ann, who is in this group. It is made once, and copied. The
+    /// reference data have their places among the changes.
     pub async fn with_ann(group: &str) -> (Place, String) {
         static MADE: [Template<String>; 3] = [const { Template::new() }; 3];
         let nth = ["Administrator", "Manager", "Super Users"].iter().position(|of| *of == group);
         let make = async || {
             let place = Place::of_the_store();
             let token = place.user("ann", group).await;
+            let host = place.serve().await;
+            host.until(200, CHANGES, &token).await;
+            host.stop().await;
             (place.database, token)
         };
         let (database, token) = MADE[nth.unwrap()].copy(Engine::of_this_run(), make).await;
