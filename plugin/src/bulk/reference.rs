@@ -17,22 +17,36 @@ const ORDER_STATUSES: [&str; 8] =
 /// Inserts the reference data into a new store, in one transaction. A store that has received them
 /// before keeps its present records.
 pub async fn install(store: &Store) -> Result<(), Error> {
+    // Each start of a program would wait for those who write otherwise.
+    if store::retry(|| is_installed(store)).await? {
+        return Ok(());
+    }
     store::retry(|| install_once(store)).await
+}
+
+async fn is_installed(store: &Store) -> Result<bool, Error> {
+    let mut reading = store.begin_read().await?;
+    let installed = reading.numbers(installed()).await? == [1];
+    reading.end().await;
+    Ok(installed)
+}
+
+fn installed() -> Statement {
+    Statement::fixed("SELECT reference_installed FROM shop_meta", Vec::new())
 }
 
 async fn install_once(store: &Store) -> Result<(), Error> {
     let mut transaction = store.begin().await?;
     // If several programs start at once, one of them inserts the data and the others wait for it.
     transaction.lock_store().await?;
-    let plain = |text| Statement::fixed(text, Vec::new());
-    let installed = plain("SELECT reference_installed FROM shop_meta");
-    if transaction.numbers(installed).await? == [1] {
+    if transaction.numbers(installed()).await? == [1] {
         return Ok(());
     }
     countries(&mut transaction).await?;
     currencies(&mut transaction).await?;
     order_statuses(&mut transaction).await?;
-    transaction.execute(plain("UPDATE shop_meta SET reference_installed = 1")).await?;
+    let note = "UPDATE shop_meta SET reference_installed = 1";
+    transaction.execute(Statement::fixed(note, Vec::new())).await?;
     transaction.commit().await
 }
 
