@@ -82,13 +82,13 @@ impl<'a> Asking<'a> {
         Self { headers, extensions, routes, enabled, again: false }
     }
 
-    /// The same request after it has waited.
-    pub(crate) fn after_wait(self) -> Self {
+    /// The same request after some time.
+    pub(crate) fn repeated(self) -> Self {
         Self { again: true, ..self }
     }
 
-    /// Whether the request was authenticated before, and has waited since: it is not another one that
-    /// counts towards a limit.
+    /// Whether the request was authenticated before, and has waited since, or its body is still arriving: it is not
+    /// another one that counts towards a limit.
     pub fn is_repeated(&self) -> bool {
         self.again
     }

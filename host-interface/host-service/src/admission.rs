@@ -33,7 +33,7 @@ impl<A: Access> Admission<A> {
         let Some(user) = self.user else { return Ok(()) };
         let enabled = |extension: &str| self.access.is_enabled(extension);
         let asking = Asking::new(&self.headers, &self.extensions, &self.routes, &enabled);
-        let found = self.access.authenticate(asking.after_wait()).await?;
+        let found = self.access.authenticate(asking.repeated()).await?;
         let found = found.ok_or(Refusal::Unauthorised)?;
         let caller: &Caller = found.borrow();
         if caller.user() == user { Ok(()) } else { Err(Refusal::Unauthorised) }

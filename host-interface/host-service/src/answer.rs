@@ -128,9 +128,9 @@ impl<A: Access> Answering<A> {
             let is_small = route.bulk && read.len() <= limits.stream_above;
             let ended = ended || is_small && body.is_end_stream();
             let asked = if route.waits { prefer::wait(&headers) } else { None };
+            let caller = user.as_ref().map(|user: &A::User| -> &Caller { user.borrow() });
             let wait = match asked {
                 Some(seconds) => {
-                    let caller = user.as_ref().map(|user: &A::User| -> &Caller { user.borrow() });
                     let token = caller.and_then(|caller| caller.fact(fact::TOKEN_ID));
                     let holders = Holder::all(token, extensions.get());
                     let granted = self.waiters.grant(seconds, holders, extensions.get());
@@ -144,7 +144,6 @@ impl<A: Access> Answering<A> {
             }
             // It may go on for so long that its user has no access any more.
             let admission = (wait.is_some() || !ended).then(|| {
-                let caller = user.as_ref().map(|user: &A::User| -> &Caller { user.borrow() });
                 Arc::new(Admission {
                     access: Arc::clone(&self.access),
                     routes: Arc::clone(&self.routes),

@@ -133,12 +133,7 @@ impl Arriving {
 
     /// The next data of the client, within the limits.
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
-        if self.rest.is_some()
-            && let Err(refusal) = ready!(self.poll_access(context))
-        {
-            // What is still sent is discarded.
-            let rest = self.rest.take().map(body::discard);
-            rest.map(|rest| self.runtime.spawn(rest));
+        if let Err(refusal) = ready!(self.poll_access(context)) {
             return Poll::Ready(Some(Err(refusal)));
         }
         let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
