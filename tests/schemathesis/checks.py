@@ -85,8 +85,8 @@ DETAILS = {
     r"^The (address|port) ": "an address to which the host sends nothing",
     r"^types: there is no type": "a type that the feed of changes does not have",
     r"Give either since or cursor": "a replay from two places or from none",
-    r"is later than the latest change|the feed goes back to|^cursor (is of a feed|must be one that follows)": "a "
-    "place that the feed of changes does not have",
+    r"^since is in the future|the feed goes back to|^cursor (is later|is of a feed|must be one that follows)": "a place "
+    "that the feed of changes does not have",
     r"must not contain a noncharacter": "U+FFFE, for example: languages write patterns of those beyond the basic plane "
     "in different forms",
     r"^(params|orderitem_attributes) must not contain a NUL": "free JSON: a schema of all that is in it would "

@@ -314,7 +314,8 @@ async fn replay(call: &Call<'_>) -> Result<Response, Error> {
     let mut write = crud::begin(call, &WEBHOOKS).await?;
     write.target(&WEBHOOKS, key).await?;
     let clock = Clock::read(&mut write.transaction).await?;
-    let place = place(&mut draft, &clock, call)?;
+    let now = write.transaction.seconds().await?;
+    let place = place(&mut draft, &clock, now, call)?;
     refuse_faults(Some(draft), &mut write).await?;
     webhooks::move_to(key, place, &mut write.transaction).await?;
     write.change(&WEBHOOKS, key, &[]).await?;
@@ -322,14 +323,21 @@ async fn replay(call: &Call<'_>) -> Result<Response, Error> {
     write.commit(answer).await
 }
 
-/// The place that a replay names. Otherwise the draft gets a fault.
-fn place(draft: &mut Draft, clock: &Clock, call: &Call<'_>) -> Result<i64, Error> {
+/// The place that a replay names. Otherwise the draft gets a fault. `now` is in seconds since 1970.
+fn place(draft: &mut Draft, clock: &Clock, now: i64, call: &Call<'_>) -> Result<i64, Error> {
     let since = draft.get(&SINCE)?;
     let cursor = draft.get(&CURSOR)?.filter(|text| !text.is_empty()).map(str::to_owned);
     let (field, place): (&Field, i64) = match (since, cursor) {
+        (Some(since), None) if since.assume_utc().unix_timestamp() > now => {
+            draft.refuse(&SINCE, "since is in the future.");
+            return Ok(clock.seq);
+        }
         (Some(since), None) => (&*SINCE, place_of(since)),
         (None, Some(text)) => match Cursor::read(&text, call.shop.registry) {
             Some(Cursor { feed, step: Position::Follow(seq), .. }) if feed == clock.feed => {
+                if seq > clock.seq {
+                    draft.refuse(&CURSOR, "cursor is later than the latest change.");
+                }
                 (&*CURSOR, seq)
             }
             Some(Cursor { step: Position::Follow(_), .. }) => {
@@ -347,16 +355,15 @@ fn place(draft: &mut Draft, clock: &Clock, call: &Call<'_>) -> Result<i64, Error
         }
         _ => return Ok(clock.seq),
     };
-    if place > clock.seq {
-        draft.refuse(field, format!("{} is later than the latest change.", field.name));
-    } else if place < clock.floor {
+    if place < clock.floor {
         let first = render(moment_of(clock.floor.saturating_add(999_999)));
         let detail = format!("{}: the feed goes back to {first} only.", field.name);
         draft.refuse(field, detail);
     }
-    // What follows a place is sent, and a change may have the first place of the moment.
+    // What follows a place is sent: a change may have the first place of the moment. Where nothing has changed since
+    // the moment, or what has is without a place yet, it is what follows the latest change.
     let is_before = since.is_some() && place > clock.floor;
-    Ok(if is_before { place - 1 } else { place })
+    Ok(if is_before { (place - 1).min(clock.seq) } else { place })
 }
 
 /// Reads a body that may be missing, and has no fields.

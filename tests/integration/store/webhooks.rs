@@ -154,6 +154,14 @@ async fn a_replay_begins_at_a_moment_or_a_cursor_that_the_feed_still_has() {
         let answer = replay(body.clone()).await;
         assert_eq!(faults(&answer), [expected], "{body}: {}", text(&answer));
     }
+    // A feed begins in the second after it was made, and since the one after that nothing has changed: both webhooks are
+    // at the same place.
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let made = store.ask(Method::Post, "/webhooks", json!({"url": URL})).await;
+    let made = document(&made)["data"]["attributes"].clone();
+    let answer = replay(json!({"since": made["created_on"]})).await;
+    assert_eq!(answer.status(), 200, "{}", text(&answer));
+    assert_eq!(document(&answer)["data"]["attributes"]["behind"], made["behind"]);
     let missing = store.ask(Method::Post, "/webhooks/9/replay", json!({})).await;
     assert_eq!(missing.status(), 404);
 }
