@@ -67,7 +67,8 @@ start_mariadb() {
     own mysql
     if ((EUID == 0)); then user=(--user=mysql); fi
     mariadb-install-db --no-defaults "${user[@]}" --datadir="$folder/mysql/data" --skip-test-db \
-        --auth-root-authentication-method=normal > "$folder/mysql/log" 2>&1
+        --auth-root-authentication-method=normal > "$folder/mysql/log" 2>&1 \
+        || fail "MariaDB cannot make its data: $(cat "$folder/mysql/log")"
     setsid mariadbd --no-defaults "${user[@]}" --datadir="$folder/mysql/data" \
         --socket="$folder/mysql/socket" --pid-file="$folder/mysql/pid" \
         --log-error="$folder/mysql/log" --bind-address=127.0.0.1 --port=$mariadb --skip-name-resolve \
