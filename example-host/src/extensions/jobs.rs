@@ -59,18 +59,19 @@ pub(crate) async fn wake_interrupted(copy: &mut Connection) -> Result<(), Error>
     Ok(())
 }
 
-/// Adds the job of an extension, unless the site has it.
+/// Adds those jobs of an extension that the site does not have.
 pub(crate) async fn register(
     transaction: &mut Connection,
     extension: &str,
-    job: &Job,
+    jobs: &[Job],
 ) -> Result<(), Error> {
-    let statement = sql("SELECT name FROM host_jobs WHERE extension = ? AND name = ?");
-    let statement = statement.bind(extension).bind(job.name.as_str());
-    let known: Option<(String,)> = transaction.fetch_optional(statement).await?;
-    if known.is_none() {
-        let statement = sql("INSERT INTO host_jobs (extension, name) VALUES (?, ?)");
-        transaction.execute(statement.bind(extension).bind(job.name.as_str())).await?;
+    let statement = sql("SELECT name FROM host_jobs WHERE extension = ?").bind(extension);
+    let known: Vec<(String,)> = transaction.fetch_all(statement).await?;
+    for job in jobs {
+        if !known.iter().any(|(name,)| *name == job.name) {
+            let statement = sql("INSERT INTO host_jobs (extension, name) VALUES (?, ?)");
+            transaction.execute(statement.bind(extension).bind(job.name.as_str())).await?;
+        }
     }
     Ok(())
 }

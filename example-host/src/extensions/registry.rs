@@ -1,6 +1,7 @@
 //! The extensions of the site, whether they are enabled, and their registration, which creates
 //! their assets and jobs and, the first time, the rules that they suggest.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use host_interface::{Asset, Description};
@@ -124,44 +125,58 @@ pub(crate) async fn register(
     let wrong = |reason: String| Error::Description { plugin: description.name.clone(), reason };
     let registered = upsert(transaction, &description.name, &description.version, false).await?;
     let mut changed = registered.changed;
-    for job in &description.jobs {
-        jobs::register(transaction, &description.name, job).await?;
-    }
+    jobs::register(transaction, &description.name, &description.jobs).await?;
+    let mut known = assets(transaction).await?;
     for asset in &description.assets {
         if asset.name == ROOT {
             return Err(wrong("describes the asset root, which is the host's".to_owned()));
         }
-        let parent =
-            acl::find_asset(transaction, &asset.parent).await.map_err(|error| match error {
-                Error::NotFound { .. } => wrong(format!(
-                    "describes the asset {:?} below {:?}, which does not exist",
-                    asset.name, asset.parent
-                )),
-                error => error,
-            })?;
-        changed |= write_asset(transaction, asset, parent).await?;
+        let Some(parent) = known.get(&asset.parent).map(|parent| parent.id) else {
+            return Err(wrong(format!(
+                "describes the asset {:?} below {:?}, which does not exist",
+                asset.name, asset.parent
+            )));
+        };
+        changed |= write_asset(transaction, asset, parent, &mut known).await?;
     }
     let granted =
         if registered.new { suggest(transaction, description).await? } else { Vec::new() };
     Ok(Registration { changed, granted })
 }
 
-/// Writes an asset below its parent, and returns whether anything changed.
+row! {
+    /// An asset of the site.
+    struct KnownAsset {
+        id: i64,
+        name: String,
+        title: String,
+        parent_id: Option<i64>,
+    }
+}
+
+/// All assets, by name: each start registers all assets of each extension, of which hardly any is new.
+async fn assets(transaction: &mut Connection) -> Result<HashMap<String, KnownAsset>, Error> {
+    let all: Vec<KnownAsset> =
+        transaction.fetch_all(select::<KnownAsset>("FROM host_assets")).await?;
+    Ok(all.into_iter().map(|asset| (asset.name.clone(), asset)).collect())
+}
+
+/// Writes an asset below its parent, also into those that are known, and returns whether anything changed.
 async fn write_asset(
     transaction: &mut Connection,
     asset: &Asset,
     parent: i64,
+    known: &mut HashMap<String, KnownAsset>,
 ) -> Result<bool, Error> {
-    let statement = sql("SELECT id, title, parent_id FROM host_assets WHERE name = ?");
-    let known: Option<(i64, String, Option<i64>)> =
-        transaction.fetch_optional(statement.bind(asset.name.as_str())).await?;
-    match known {
-        Some((_, title, above)) if title == asset.title && above == Some(parent) => Ok(false),
-        Some((id, ..)) => {
+    let id = match known.get(&asset.name) {
+        Some(same) if same.title == asset.title && same.parent_id == Some(parent) => {
+            return Ok(false);
+        }
+        Some(other) => {
             let statement = sql("UPDATE host_assets SET title = ?, parent_id = ? WHERE id = ?");
-            let statement = statement.bind(asset.title.as_str()).bind(parent).bind(id);
+            let statement = statement.bind(asset.title.as_str()).bind(parent).bind(other.id);
             transaction.execute(statement).await?;
-            Ok(true)
+            other.id
         }
         None => {
             let statement =
@@ -169,9 +184,12 @@ async fn write_asset(
             let statement =
                 statement.bind(asset.name.as_str()).bind(asset.title.as_str()).bind(parent);
             transaction.execute(statement).await?;
-            Ok(true)
+            acl::find_asset(transaction, &asset.name).await?
         }
-    }
+    };
+    let (name, title) = (asset.name.clone(), asset.title.clone());
+    known.insert(name.clone(), KnownAsset { id, name, title, parent_id: Some(parent) });
+    Ok(true)
 }
 
 /// Adds the suggested rules. This happens once; afterwards the rules belong to the site.
