@@ -106,6 +106,8 @@ async fn pages_link_to_each_other_and_give_the_total() {
         })
     );
     assert_eq!(page.json()["meta"], json!({"total-pages": 4, "total": 7}));
+    let first = shop.get("/manufacturers?page[limit]=2").send().await.expect(200);
+    assert_eq!(first.json()["links"].get("prev"), None);
 
     let past = shop.get("/manufacturers?page[offset]=99&page[limit]=2").send().await.expect(200);
     assert_eq!(past.json()["data"], json!([]));

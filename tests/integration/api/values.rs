@@ -3,7 +3,7 @@
 
 use plugin::model::moment;
 use plugin::model::question::Condition;
-use plugin::model::value::{Kind, Value, decimal_text};
+use plugin::model::value::{Form, Kind, Value, decimal_text};
 use plugin::wire::literal::{Inexact, read, units};
 use plugin::wire::request::{Listing, Scope};
 use proptest::prelude::*;
@@ -101,6 +101,26 @@ proptest! {
         let contains = || Condition::Contains(&["zone_name", "zone_code"], cleaned.to_owned());
         let expected: Vec<Condition> = (!cleaned.is_empty()).then(contains).into_iter().collect();
         prop_assert_eq!(listing.conditions, expected);
+    }
+}
+
+#[test]
+fn a_number_has_digits_alone_and_a_code_its_length_with_the_spaces_around_it() {
+    let number = Kind::Int { min: -9, max: 9 };
+    let code = Kind::Text { max: 3, form: Form::Code };
+    for (kind, sent, expected) in [
+        (number, "9", Ok(Value::Int(9))),
+        (number, r#""-9""#, Ok(Value::Int(-9))),
+        (number, "10", Err("must be between -9 and 9")),
+        (number, "-10", Err("must be between -9 and 9")),
+        (number, "1.0", Err("must be a whole number")),
+        (number, r#""+5""#, Err("must be a whole number")),
+        (number, r#""-""#, Err("must be a whole number")),
+        (number, r#""""#, Err("must be a whole number")),
+        (code, r#"" ab""#, Ok(Value::Text("ab".to_owned()))),
+        (code, r#"" ab ""#, Err("must be at most 3 characters long")),
+    ] {
+        assert_eq!(read_text(kind, sent), expected.map_err(str::to_owned), "{sent}");
     }
 }
 

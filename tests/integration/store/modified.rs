@@ -175,6 +175,8 @@ async fn a_page_of_changes_that_nobody_can_follow_is_refused() {
         (format!("{list}&page[after]=x"), "page[after]"),
         (format!("{list}&page[after]={}", &cursor[..cursor.len() - 3]), "page[after]"),
         (format!("{next}&sort=manufacturer_name"), "page[after]"),
+        (format!("{next}&list[ordering]=manufacturer_name"), "page[after]"),
+        (format!("{next}&list[direction]=desc"), "page[after]"),
         (format!("/manufacturers?page[after]={cursor}"), "page[after]"),
         (
             format!("/zones?filter[modified_since]={}&page[after]={cursor}", moment(0)),
