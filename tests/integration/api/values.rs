@@ -105,9 +105,11 @@ proptest! {
 }
 
 #[test]
-fn a_number_has_digits_alone_and_a_code_its_length_with_the_spaces_around_it() {
+fn a_value_is_read_as_its_kind_asks() {
     let number = Kind::Int { min: -9, max: 9 };
+    // The spaces around a code count for its length, and are left out.
     let code = Kind::Text { max: 3, form: Form::Code };
+    let free = Kind::Text { max: 9, form: Form::Free };
     for (kind, sent, expected) in [
         (number, "9", Ok(Value::Int(9))),
         (number, r#""-9""#, Ok(Value::Int(-9))),
@@ -119,6 +121,10 @@ fn a_number_has_digits_alone_and_a_code_its_length_with_the_spaces_around_it() {
         (number, r#""""#, Err("must be a whole number")),
         (code, r#"" ab""#, Ok(Value::Text("ab".to_owned()))),
         (code, r#"" ab ""#, Err("must be at most 3 characters long")),
+        (free, r#"" a\"\u0062\\""#, Ok(Value::Text(" a\"b\\".to_owned()))),
+        (decimal_kind(2), r#""1.5""#, Ok(Value::Decimal { units: 150, places: 2 })),
+        (decimal_kind(2), r#""1.""#, Err("must be a decimal number such as \"19.99\"")),
+        (decimal_kind(2), r#"".5""#, Err("must be a decimal number such as \"19.99\"")),
     ] {
         assert_eq!(read_text(kind, sent), expected.map_err(str::to_owned), "{sent}");
     }
