@@ -241,10 +241,7 @@ async fn a_file_that_cannot_be_finished_does_not_look_whole() {
     let address = "/export/list/troubled/breaking";
     let seen = ann.get("/records/troubled/breaking").await;
     assert_eq!(file(&seen).as_deref(), Some(address));
-    let cookies = ann.cookies.iter().map(|(name, value)| format!("{name}={value}"));
-    let cookies = cookies.collect::<Vec<_>>().join("; ");
-    let request = ann.client.get(format!("{}/administrator{address}", ann.origin));
-    let answer = request.header("cookie", cookies).send().await.unwrap();
+    let answer = ann.request(address).send().await.unwrap();
     assert_eq!(answer.status(), 200);
     assert!(answer.bytes().await.is_err(), "the second page fails");
     served.log.wait_for("a file with the rows of a list was interrupted").await;

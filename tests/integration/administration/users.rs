@@ -132,12 +132,8 @@ async fn a_token_is_shown_once_and_its_last_use_is_recorded() {
     };
     ask(token).await.expect(200);
     ask(shop.token(Role::Manager)).await.expect(401);
-    let cookies: Vec<String> =
-        ann.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let (url, cookies) = (shop.url(&format!("/administrator{page}")), cookies.join("; "));
     eventually("its use is seen", async || {
-        let seen = ann.client.get(&url).header("cookie", &cookies).send().await.unwrap();
-        let seen = seen.text().await.unwrap();
+        let seen = ann.request(&page).send().await.unwrap().text().await.unwrap();
         assert!(seen.contains("Last used"), "{seen}");
         (!seen.contains("Never")).then_some(())
     })

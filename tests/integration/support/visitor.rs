@@ -75,6 +75,12 @@ impl Visitor {
         self.send(request, HeaderMap::new()).await
     }
 
+    /// The request for a page, as a browser makes it, while the current page stays.
+    pub fn request(&self, path: &str) -> reqwest::RequestBuilder {
+        let request = self.client.get(format!("{}/administrator{path}", self.origin));
+        self.prepared(request, HeaderMap::new())
+    }
+
     /// Sends a form from the current page, as a browser does.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
         let (request, headers) = self.form(path, fields);
