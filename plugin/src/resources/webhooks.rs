@@ -328,11 +328,12 @@ fn place(draft: &mut Draft, clock: &Clock, now: i64, call: &Call<'_>) -> Result<
     let since = draft.get(&SINCE)?;
     let cursor = draft.get(&CURSOR)?.filter(|text| !text.is_empty()).map(str::to_owned);
     let (field, place): (&Field, i64) = match (since, cursor) {
-        (Some(since), None) if since.assume_utc().unix_timestamp() > now => {
-            draft.refuse(&SINCE, "since is in the future.");
-            return Ok(clock.seq);
+        (Some(since), None) => {
+            if since.assume_utc().unix_timestamp() > now {
+                draft.refuse(&SINCE, "since is in the future.");
+            }
+            (&*SINCE, place_of(since))
         }
-        (Some(since), None) => (&*SINCE, place_of(since)),
         (None, Some(text)) => match Cursor::read(&text, call.shop.registry) {
             Some(Cursor { feed, step: Position::Follow(seq), .. }) if feed == clock.feed => {
                 if seq > clock.seq {
