@@ -104,7 +104,8 @@ start() {
     for node in "${nodes[@]}"; do
         mkdir -p "$folder/$node"
         mariadb-install-db --no-defaults --datadir="$folder/$node/data" --skip-test-db \
-            --auth-root-authentication-method=normal > "$folder/$node/log" 2>&1
+            --auth-root-authentication-method=normal > "$folder/$node/log" 2>&1 \
+            || fail "node $node cannot make its data: $(cat "$folder/$node/log")"
     done
     if ((EUID == 0)); then chown -R mysql: "$folder"; fi
     start_node 1 --wsrep-new-cluster
