@@ -289,6 +289,7 @@ async fn the_audit_trail_is_paged_without_repeats_and_bounded() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn answered_changes_are_in_the_audit_trail_after_a_shutdown() {
     let database = crate::support::databases::Database::new().await;
     let serve = async || {
@@ -365,6 +366,7 @@ async fn commands_are_in_the_audit_trail() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_tried_change_is_in_the_audit_trail_even_if_the_browser_disconnects() {
     let shop = Shop::open().await;
     let mut ann = Visitor::signed_in(&shop, "superuser").await;

@@ -97,11 +97,13 @@ async fn a_site_moves_to_a_file_completely() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_site_moves_within_an_engine_completely() {
     moves(Engine::of_this_run(), Engine::of_this_run()).await;
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_unfinished_copy_is_not_served_and_starts_over() {
     let place = Place::of_the_fixture();
     let (source, target) = (Database::on(Engine::Sqlite).await, Database::new().await);
@@ -129,6 +131,7 @@ async fn an_unfinished_copy_is_not_served_and_starts_over() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_extension_that_keeps_nothing_need_not_copy_anything() {
     let place = Place::with([fixture("misbehaves"), fixture("greeter")]);
     let (source, target) = (Database::new().await, Database::new().await);
@@ -140,6 +143,7 @@ async fn an_extension_that_keeps_nothing_need_not_copy_anything() {
 
 /// The guestbook of the documents has a table, and no code to copy it.
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_extension_that_keeps_a_file_and_copies_nothing_does_not_lose_it() {
     let place = Place::with([fixture("guestbook")]);
     let (source, target) = (Database::on(Engine::Sqlite).await, Database::new().await);
@@ -153,6 +157,7 @@ async fn an_extension_that_keeps_a_file_and_copies_nothing_does_not_lose_it() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_refused_copy_is_explained_in_one_line_and_changes_nothing() {
     let place = Place::of_the_fixture();
     let (source, target) = (Database::new().await, Database::on(Engine::Sqlite).await);
@@ -418,6 +423,7 @@ async fn has_rows_of_the_store(database: &Database) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_second_site_that_would_share_a_store_file_is_refused() {
     let place = Place::of_the_store();
     let source = Database::on(Engine::Sqlite).await;
@@ -436,6 +442,7 @@ async fn a_second_site_that_would_share_a_store_file_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_pending_mail_and_a_key_move_and_a_mail_is_sent_once_from_the_new_database() {
     let sink = Sink::start().await;
     let place = Place::of_the_store();
@@ -547,6 +554,7 @@ async fn a_difference_is_reported_with_its_table_and_both_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn the_progress_of_a_copy_never_goes_back() {
     struct Bar(Arc<Mutex<Vec<(String, u64, u64)>>>);
     impl Progress for Bar {

@@ -156,6 +156,7 @@ async fn begin(served: &Served, token: &str, path: &str) -> (BufReader<TcpStream
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_export_is_sent_in_pieces_of_some_64_kib() {
     let (_place, served, token) = serve(&[]).await;
     let mut connection = served.connect().await;
@@ -182,6 +183,7 @@ async fn an_export_is_sent_in_pieces_of_some_64_kib() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_page_of_the_feed_has_as_many_records_as_fit() {
     let limit = 100_000;
     let (place, served, token) = serve(&[("HOST_ANSWER_LIMIT", "100000")]).await;

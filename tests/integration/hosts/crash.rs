@@ -15,7 +15,7 @@ use crate::support::process::{Place, Served};
 use crate::support::smtp::Sink;
 
 /// How often the host is killed.
-const KILLS: usize = 8;
+const KILLS: usize = 4;
 /// The number of concurrent clients.
 const WORKERS: u64 = 4;
 

@@ -18,7 +18,7 @@ use crate::support::proxy::Loss;
 use crate::support::waiting::patiently;
 
 /// How often a host is killed.
-const KILLS: usize = 3;
+const KILLS: usize = 2;
 /// The records of the file.
 const RECORDS: usize = 3_000;
 

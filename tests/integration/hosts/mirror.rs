@@ -24,7 +24,7 @@ use crate::support::waiting::{PATIENCE, eventually};
 use crate::support::writers::{Known, Writers};
 
 /// For how many seconds everything is written, unless `TEST_SEASON` has another number.
-const SEASON: u64 = 6;
+const SEASON: u64 = 4;
 /// The number of clients that write.
 const WRITERS: usize = 12;
 /// For how long transactions are open beside those of the hosts, in milliseconds.

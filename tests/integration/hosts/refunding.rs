@@ -16,7 +16,7 @@ use crate::support::ledger::{Client, decimal, key};
 use crate::support::process::{Place, Served, stop};
 
 /// How often the hosts are killed.
-const KILLS: usize = 5;
+const KILLS: usize = 3;
 /// The number of concurrent clients.
 const CLIENTS: usize = 4;
 /// How many orders they give back, of how many pieces.

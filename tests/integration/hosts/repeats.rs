@@ -18,7 +18,7 @@ use crate::support::smtp::Sink;
 use crate::support::waiting::eventually;
 
 /// How often the host is killed.
-const KILLS: usize = 8;
+const KILLS: usize = 4;
 /// The stock that the clients begin with: more than they can sell.
 const PIECES: i64 = 1_000_000;
 /// The number of concurrent clients.

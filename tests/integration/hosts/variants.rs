@@ -13,7 +13,7 @@ use crate::support::ledger::{Client, key};
 use crate::support::process::{Place, stop};
 
 /// How often the hosts are killed.
-const KILLS: usize = 4;
+const KILLS: usize = 3;
 /// The number of concurrent clients.
 const CLIENTS: usize = 8;
 /// What a client does, and how often in 20.

@@ -19,7 +19,7 @@ use crate::support::webhook::hasten;
 /// Where the receivers are.
 const HERE: (&str, &str) = ("HOST_DELIVER_TO", "127.0.0.0/8");
 /// How often a host is killed.
-const KILLS: usize = 4;
+const KILLS: usize = 3;
 /// How many records are written between two kills.
 const WRITES: usize = 30;
 

@@ -9,7 +9,7 @@ use crate::support::ledger::Client;
 use crate::support::process::Place;
 
 /// How often the host is killed.
-const KILLS: usize = 12;
+const KILLS: usize = 6;
 /// How many orders each person has.
 const ORDERS: usize = 20;
 

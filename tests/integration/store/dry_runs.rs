@@ -91,6 +91,7 @@ async fn what_is_unique_is_so_among_all_lines() {
 
 /// What names a record that was undone is tried as far as that is possible, and what names nothing is refused.
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_name_that_the_file_makes_is_no_fault_and_a_wrong_one_is() {
     let shop = shop().await;
     let file = r#"{"title": "Garden", "alias": "garden"}

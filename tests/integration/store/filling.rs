@@ -15,7 +15,7 @@ use crate::support::kills::{kills, randomness};
 use crate::support::process::Place;
 
 /// How often bulk-loading is killed.
-const KILLS: usize = 4;
+const KILLS: usize = 2;
 
 async fn store_of(database: &Database) -> Store {
     let store = Store::open(&database.url()).unwrap();

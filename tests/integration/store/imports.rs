@@ -201,6 +201,7 @@ fn errors(line: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn lines_that_cannot_be_read_are_faults_of_their_own() {
     let shop = Shop::open().await;
     let long = format!("{{\"manufacturer_name\": \"{}\"}}", "x".repeat(1_100_000));
@@ -250,6 +251,7 @@ async fn lines_that_cannot_be_read_are_faults_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_file_that_is_no_table_of_the_type_is_refused_before_its_first_line() {
     let shop = Shop::open().await;
     let many: String = (0..200).map(|number| format!("column_{number},")).collect();
@@ -432,6 +434,7 @@ async fn what_was_exported_is_imported_unchanged() {
 
 /// As one sends it back without a thought: by the key that is the default, which products may not have.
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn an_export_is_sent_back_by_the_default_key() {
     let shop = Shop::stocked().await;
     for (name, sku) in [("No SKU", ""), ("\\N", "N-1"), ("\\\\N", "\\N")] {
@@ -448,6 +451,7 @@ async fn an_export_is_sent_back_by_the_default_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_record_without_its_key_or_beyond_a_limit_is_its_own_fault() {
     let shop = Shop::open().await;
     let file = "{\"product_name\": \"A\"}\n{\"sku\": \"B\", \"product_name\": \"B\"}\n";
@@ -471,6 +475,7 @@ async fn a_record_without_its_key_or_beyond_a_limit_is_its_own_fault() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_client_gets_the_report_that_it_accepts() {
     let shop = Shop::open().await;
     let send = async |accept: &str| {
@@ -525,6 +530,7 @@ async fn an_export_by_names_fills_an_empty_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_compressed_file_is_expanded_up_to_the_limit() {
     let server = ServerSettings { import_limit: 1_000_000, ..ServerSettings::default() };
     let shop = Shop::with(Setup { server, ..Setup::default() }).await;

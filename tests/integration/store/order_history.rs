@@ -9,6 +9,7 @@ use crate::support::process::Place;
 use crate::support::smtp::Sink;
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_core_order_status_can_be_neither_disabled_nor_deleted() {
     let shop = Shop::open().await;
     let names = shop.get("/orderstatuses").send().await.expect(200).column("orderstatus_name");
@@ -29,6 +30,7 @@ async fn a_core_order_status_can_be_neither_disabled_nor_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn every_status_change_of_an_order_leaves_an_entry() {
     let shop = Shop::stocked().await;
     let entry = json!({"order_state_id": "7", "notify_customer": true, "comment": "On its way."});
@@ -93,6 +95,7 @@ async fn concurrent_status_changes_are_serialised() {
 
 /// The mail reaches the customer through a mail server that is down at first.
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_customer_gets_a_mail_about_a_new_status_from_the_templates_of_the_site() {
     let sink = Sink::start().await;
     let shop = Shop::with(&sink).await;
@@ -142,6 +145,7 @@ async fn a_customer_gets_a_mail_about_a_new_status_from_the_templates_of_the_sit
 
 /// A template that is refused when it is set may have been set before there was a limit.
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_template_cannot_make_a_long_text_of_a_short_one() {
     let sink = Sink::start().await;
     let shop = Shop::with(&sink).await;
@@ -178,6 +182,7 @@ async fn a_template_cannot_make_a_long_text_of_a_short_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_permanently_refused_mail_is_given_up_and_delays_no_other() {
     let sink = Sink::start().await;
     let (place, token) = Place::with_ann("Manager").await;

@@ -240,6 +240,7 @@ async fn retry_pauses_double_from_1_to_3600_seconds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_mail_that_fails_twice_is_sent_by_the_third_attempt() {
     let due = Due::with(Slow::failing(2)).await;
     let host = due.host(Pace::default());
@@ -269,6 +270,7 @@ async fn a_stop_waits_for_a_mail_being_sent_but_not_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_mail_that_would_be_too_long_is_given_up_with_the_reason() {
     let bare = Bare::open().await;
     let store = &bare.app.shop.store;

@@ -7,6 +7,7 @@ use crate::support::bare::Bare;
 use crate::support::harness::Shop;
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_product_from_creation_to_removal() {
     let shop = Shop::stocked().await;
     let body = json!({
@@ -130,6 +131,7 @@ async fn sku_price_and_quantity_agree_wherever_they_are_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_stock_record_can_be_removed_and_created_again() {
     let shop = Shop::stocked().await;
     let again = json!({"shop_product_id": 1, "quantity": 7});

