@@ -25,7 +25,7 @@ const PASSWORD: &str = "long enough to be counted";
 const WARMING: u32 = 10;
 /// How many requests one count is of, one directly after the other, and how many counts there are. The least is
 /// what a request costs: what a host does once a second, or once in a hundred writes, only adds to a count.
-const TIMES: u32 = 20;
+const TIMES: u32 = 10;
 const COUNTS: usize = 7;
 /// What a request leaves to be done after its answer is over by then.
 const SETTLED: Duration = Duration::from_millis(50);

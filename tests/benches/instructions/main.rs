@@ -1,12 +1,14 @@
 //! How many instructions a request costs the host, counted by callgrind, so that neither a clock nor other
 //! work on the machine matters. It compiles the program and the library for release, makes a small store on
-//! SQLite, and compares each row of [`table.md`](table.md) with its bound; a row above it fails the run.
+//! SQLite, and compares each row of [`table.md`](table.md) with its bound; a row above it fails the run. The program of
+//! the tests, which is compiled with less optimisation in a fraction of the time, has bounds of its own.
 //!
 //! ```sh
 //! cargo bench -p tests --profile dev --bench instructions                        # compares
 //! cargo bench -p tests --profile dev --bench instructions -- --write             # writes the column "now"
 //! cargo bench -p tests --profile dev --bench instructions -- --only orders       # some rows
 //! cargo bench -p tests --profile dev --bench instructions -- --program FOLDER    # another build
+//! cargo bench -p tests --profile dev --bench instructions -- --tested FOLDER     # the program of the tests
 //! cargo bench -p tests --profile dev --bench instructions -- --profile           # names the counts by function
 //! ```
 //!
@@ -34,7 +36,7 @@ use std::process::ExitCode;
 
 use self::counted::Host;
 use self::routes::Route;
-use self::table::{Row, Table};
+use self::table::{Compiled, Cost, Table};
 
 /// How often a request that is above its bound is counted once more. On a busy machine requests take longer, and a
 /// count has more of what a host does once a second.
@@ -42,6 +44,7 @@ const AGAIN: u32 = 3;
 
 /// What the command line asks for.
 struct Settings {
+    compiled: Compiled,
     /// The folder of the program and the library; `None` builds both.
     program: Option<PathBuf>,
     /// Only rows whose names contain this text.
@@ -52,14 +55,23 @@ struct Settings {
 
 impl Settings {
     fn of_the_command_line() -> Settings {
-        let mut settings =
-            Settings { program: None, only: String::new(), write: false, profile: false };
+        let mut settings = Settings {
+            compiled: Compiled::ForRelease,
+            program: None,
+            only: String::new(),
+            write: false,
+            profile: false,
+        };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut value =
                 || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
             match argument.as_str() {
                 "--program" => settings.program = Some(value().into()),
+                "--tested" => {
+                    settings.compiled = Compiled::ForTests;
+                    settings.program = Some(value().into());
+                }
                 "--only" => settings.only = value(),
                 "--write" => settings.write = true,
                 "--profile" => settings.profile = true,
@@ -89,7 +101,8 @@ fn main() -> ExitCode {
     let mut failed = false;
     println!("{}", table::HEAD);
     for row in table.rows().filter(|row| settings.wants(&row.name)) {
-        let verdict = row.verdict(row.now);
+        let cost = row.cost(settings.compiled);
+        let verdict = cost.verdict(cost.now);
         failed |= verdict.is_some() && !settings.write;
         println!("{row}{}", verdict.unwrap_or_default());
     }
@@ -108,23 +121,23 @@ async fn measure(program: &Path, settings: &Settings, table: &mut Table) {
     let mut host = Host::start(program).await;
     routes::prepare(&host).await;
     for route in routes::ALL.iter().filter(wanted) {
-        count(&mut host, route, table.row(route.name), settings).await;
+        count(&mut host, route, table.cost(route.name, settings.compiled), settings).await;
     }
     let mut beside = routes::BESIDE_WEBHOOKS.iter().filter(wanted).peekable();
     if beside.peek().is_some() {
         routes::subscribe(&mut host).await;
     }
     for route in beside {
-        count(&mut host, route, table.row(route.name), settings).await;
+        count(&mut host, route, table.cost(route.name, settings.compiled), settings).await;
     }
 }
 
-/// Writes into its row what a request costs.
-async fn count(host: &mut Host, route: &Route, row: &mut Row, settings: &Settings) {
+/// Writes down what a request costs.
+async fn count(host: &mut Host, route: &Route, cost: &mut Cost, settings: &Settings) {
     let mut nth = 0..;
     let mut counted = host.count(route, &mut nth).await;
     for _ in 0..AGAIN {
-        if row.verdict(counted.millions).is_none() {
+        if cost.verdict(counted.millions).is_none() {
             break;
         }
         counted = counted.or_less(host.count(route, &mut nth).await);
@@ -132,5 +145,5 @@ async fn count(host: &mut Host, route: &Route, row: &mut Row, settings: &Setting
     if settings.profile {
         eprintln!("{}: {}", route.name, counted.file.display());
     }
-    row.now = counted.millions;
+    cost.now = counted.millions;
 }
