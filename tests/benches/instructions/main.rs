@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     let mut failed = false;
     println!("{}", table::HEAD);
     for row in table.rows().filter(|row| settings.wants(&row.name)) {
-        let cost = row.cost(settings.compiled);
+        let cost = *row.cost(settings.compiled);
         let verdict = cost.verdict(cost.now);
         failed |= verdict.is_some() && !settings.write;
         println!("{row}{}", verdict.unwrap_or_default());
@@ -121,14 +121,14 @@ async fn measure(program: &Path, settings: &Settings, table: &mut Table) {
     let mut host = Host::start(program).await;
     routes::prepare(&host).await;
     for route in routes::ALL.iter().filter(wanted) {
-        count(&mut host, route, table.cost(route.name, settings.compiled), settings).await;
+        count(&mut host, route, table.row(route.name).cost(settings.compiled), settings).await;
     }
     let mut beside = routes::BESIDE_WEBHOOKS.iter().filter(wanted).peekable();
     if beside.peek().is_some() {
         routes::subscribe(&mut host).await;
     }
     for route in beside {
-        count(&mut host, route, table.cost(route.name, settings.compiled), settings).await;
+        count(&mut host, route, table.row(route.name).cost(settings.compiled), settings).await;
     }
 }
 

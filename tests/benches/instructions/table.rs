@@ -61,18 +61,12 @@ impl Table {
         self.rows.iter().map(|row| row.name.as_str()).collect()
     }
 
-    pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter()
+    pub fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.rows.iter_mut()
     }
 
-    /// What a request costs a program that is compiled like this.
-    pub fn cost(&mut self, request: &str, compiled: Compiled) -> &mut Cost {
-        let row = self.rows.iter_mut().find(|row| row.name == request);
-        let row = row.expect("each request has its row");
-        match compiled {
-            Compiled::ForRelease => &mut row.released,
-            Compiled::ForTests => &mut row.tested,
-        }
+    pub fn row(&mut self, name: &str) -> &mut Row {
+        self.rows().find(|row| row.name == name).expect("each request has its row")
     }
 }
 
@@ -94,10 +88,10 @@ impl Row {
     }
 
     /// What the request costs a program that is compiled like this.
-    pub fn cost(&self, compiled: Compiled) -> Cost {
+    pub fn cost(&mut self, compiled: Compiled) -> &mut Cost {
         match compiled {
-            Compiled::ForRelease => self.released,
-            Compiled::ForTests => self.tested,
+            Compiled::ForRelease => &mut self.released,
+            Compiled::ForTests => &mut self.tested,
         }
     }
 }

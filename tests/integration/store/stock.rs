@@ -390,7 +390,7 @@ async fn expect_chain(client: &Client, product: i64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
     const PRODUCTS: i64 = 40;
-    const PIECES: usize = 10;
+    const PIECES: i64 = 10;
     const CLIENTS: usize = 64;
     let (place, token) = Place::with_ann("Administrator").await;
     let hosts = place.serve_twice_with(&[]).await;
@@ -429,8 +429,8 @@ async fn clients_that_sell_the_last_pieces_never_sell_one_twice() {
             sold
         });
     }
-    let sold: usize = tasks.join_all().await.into_iter().sum();
-    assert_eq!(sold, 40 * PIECES);
+    let sold: i64 = tasks.join_all().await.into_iter().sum();
+    assert_eq!(sold, PRODUCTS * PIECES);
     for product in 1..=PRODUCTS {
         let record = client.expect(200, "GET", &format!("/inventory/{product}"), None).await;
         assert_eq!(record["data"]["attributes"]["quantity"], 0);
