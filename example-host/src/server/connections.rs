@@ -160,9 +160,17 @@ struct Connection {
 }
 
 impl Connection {
-    async fn serve(&self, tls: Option<Arc<Tls>>, stream: TcpStream, mut phases: Phases) {
+    async fn serve(&self, tls: Option<Arc<Tls>>, stream: TcpStream, phases: Phases) {
         let stream = Progress::within(self.stall_time, stream);
-        let Some(tls) = tls else { return self.answer(stream, phases).await };
+        match tls {
+            // The task of a connection is as large as the largest of what it may become.
+            Some(tls) => Box::pin(self.decrypt(tls, stream, phases)).await,
+            None => self.answer(stream, phases).await,
+        }
+    }
+
+    /// Answers requests once the client has agreed on how the connection is encrypted.
+    async fn decrypt(&self, tls: Arc<Tls>, stream: Progress<TcpStream>, mut phases: Phases) {
         let begun = tokio::select! {
             // No request is in progress yet.
             _ = phases.stopped(), if !self.once => return,
@@ -170,7 +178,7 @@ impl Connection {
             begun = timeout(self.header_timeout, tls.acceptor().accept(stream)) => begun,
         };
         match begun {
-            Ok(Ok(stream)) => self.answer(stream, phases).await,
+            Ok(Ok(stream)) => self.answer(Box::new(stream), phases).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
         }
