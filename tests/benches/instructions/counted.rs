@@ -23,10 +23,8 @@ const PASSWORD: &str = "long enough to be counted";
 
 /// How often a request is sent before it is counted, so that its statements are prepared.
 const WARMING: u32 = 10;
-/// How many requests one count is of, one directly after the other, and how many counts there are. The least is
-/// what a request costs: what a host does once a second, or once in a hundred writes, only adds to a count.
+/// How many requests one count is of, one directly after the other.
 const TIMES: u32 = 10;
-const COUNTS: usize = 7;
 /// What a request leaves to be done after its answer is over by then.
 const SETTLED: Duration = Duration::from_millis(50);
 /// A host without requests is idle if it takes fewer instructions than this in [`IDLE`]. One that has just
@@ -46,11 +44,63 @@ pub struct Host {
     counts: usize,
 }
 
+/// A store in a folder, and the programs in another.
+struct Made<'a> {
+    programs: &'a Path,
+    folder: PathBuf,
+}
+
+impl Made<'_> {
+    fn program(&self) -> PathBuf {
+        self.programs.join("example-host")
+    }
+
+    /// A command of the program for this store.
+    fn command(&self, mut command: Command) -> Command {
+        let library =
+            format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+        let database = format!("sqlite://{}", self.folder.join("host.db").display());
+        command.arg("--plugin").arg(self.programs.join(library)).env("DATABASE_URL", database);
+        command.current_dir(&self.folder).stderr(Stdio::piped());
+        command
+    }
+
+    /// What the program prints with these arguments.
+    fn run(&self, arguments: &[&str]) -> String {
+        let mut command = self.command(Command::new(self.program()));
+        let done = command.args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Serves the store with the program, or with one that runs it.
+    async fn serve(&self, command: Command, token: &str) -> Host {
+        let mut command = self.command(command);
+        let serving = command.args(["serve", "--listen", "127.0.0.1:0"]).spawn();
+        let mut process =
+            serving.expect("valgrind is installed: tests/benches/instructions/prepare.sh");
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut lines = log.by_ref().lines().map(Result::unwrap);
+        let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
+        let address = line.rsplit_once("//").unwrap().1.to_owned();
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        Host {
+            process,
+            folder: self.folder.clone(),
+            browser: Browser::at(format!("http://{address}")).await,
+            address,
+            token: token.to_owned(),
+            client: Client::new(),
+            counts: 0,
+        }
+    }
+}
+
 /// What a route costs.
 pub struct Counted {
     /// Millions of instructions for a request.
     pub millions: f64,
-    /// The last of its counts, by function.
+    /// The count, by function.
     pub file: PathBuf,
 }
 
@@ -63,51 +113,39 @@ impl Counted {
 
 impl Host {
     /// Makes a store with the programs in a folder, and serves it.
-    pub async fn start(programs: &Path) -> Host {
-        let folder = building::target().join("bench").join("instructions");
+    pub async fn start(programs: &Path, name: &str) -> Host {
+        let folder = building::target().join("bench").join("instructions").join(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
-        let library =
-            format!("{}plugin{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-        let common = |command: &mut Command| {
-            command.arg("--plugin").arg(programs.join(library.as_str()));
-            command.env("DATABASE_URL", format!("sqlite://{}", folder.join("host.db").display()));
-            command.current_dir(&folder).stderr(Stdio::piped());
-        };
-        let run = |arguments: &[&str]| {
-            let mut command = Command::new(programs.join("example-host"));
-            common(&mut command);
-            let done = command.args(arguments).output().unwrap();
-            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-            String::from_utf8(done.stdout).unwrap().trim().to_owned()
-        };
-        run(&["demo", "--products", "2000", "--orders", "4000"]);
-        run(&["user", "add", USER, "--email", "b@example.com", "--group", "Administrator"]);
-        let token = run(&["token", "generate", USER]);
-        let mut command = Command::new(programs.join("example-host"));
-        common(&mut command);
+        let made = Made { programs, folder };
+        made.run(&["demo", "--products", "2000", "--orders", "4000"]);
+        made.run(&["user", "add", USER, "--email", "b@example.com", "--group", "Administrator"]);
+        let token = made.run(&["token", "generate", USER]);
+        let mut command = made.command(Command::new(made.program()));
         set_password(command.args(["user", "password", USER]));
+
+        // The records of the store get their places in the feed, which a host that is counted would be busy with for
+        // most of a minute.
+        let host = made.serve(Command::new(made.program()), &token).await;
+        host.ask("GET", "/changes?page[size]=1", None).await;
+        host.stop();
+
         let mut command = Command::new("valgrind");
         command.args(["--quiet", "--tool=callgrind"]);
-        command.arg(format!("--callgrind-out-file={}", folder.join("counts").display()));
-        command.arg(programs.join("example-host"));
-        common(&mut command);
-        let mut process = command
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .spawn()
-            .expect("valgrind is installed: tests/benches/instructions/prepare.sh");
-        let mut log = BufReader::new(process.stderr.take().unwrap());
-        let mut lines = log.by_ref().lines().map(Result::unwrap);
-        let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
-        let address = line.rsplit_once("//").unwrap().1.to_owned();
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        let browser = Browser::at(format!("http://{address}")).await;
-        let client = Client::new();
-        let mut host = Host { process, folder, address, token, client, browser, counts: 0 };
+        command.arg(format!("--callgrind-out-file={}", made.folder.join("counts").display()));
+        command.arg(made.program());
+        let mut host = made.serve(command, &token).await;
         while host.idle().await > FEW {}
         // What the page to sign in has begun is done, which takes some seconds here.
         host.browser.sign_in(USER, PASSWORD).await;
         host
+    }
+
+    /// Ends the host as an operator does.
+    fn stop(mut self) {
+        let process = self.process.id().to_string();
+        assert!(Command::new("kill").arg(process).status().unwrap().success());
+        assert!(self.process.wait().unwrap().success());
     }
 
     /// Lets nobody here run a job of the store, as if another host had taken it, and waits until that is noticed.
@@ -137,22 +175,19 @@ impl Host {
         self.folder.join(format!("counts.{}", self.counts))
     }
 
+    /// Sends the next repetitions of a request without counting them.
+    pub async fn warm(&mut self, route: &Route, nth: &mut RangeFrom<u64>) {
+        self.send_all(route, nth.take(WARMING as usize)).await;
+        // It ends the count of what came before.
+        self.dump();
+    }
+
     /// Counts what a request costs, in its next repetitions.
     pub async fn count(&mut self, route: &Route, nth: &mut RangeFrom<u64>) -> Counted {
-        self.send_all(route, nth.by_ref().take(WARMING as usize)).await;
-        let mut least = f64::INFINITY;
-        // It ends the count of what came before.
-        let mut file = self.dump();
-        for _ in 0..COUNTS {
-            self.send_all(route, nth.by_ref().take(TIMES as usize)).await;
-            tokio::time::sleep(SETTLED).await;
-            let count = self.dump();
-            let millions = total(&count) / f64::from(TIMES) / 1e6;
-            if millions < least {
-                (least, file) = (millions, count);
-            }
-        }
-        Counted { millions: least, file }
+        self.send_all(route, nth.take(TIMES as usize)).await;
+        tokio::time::sleep(SETTLED).await;
+        let file = self.dump();
+        Counted { millions: total(&file) / f64::from(TIMES) / 1e6, file }
     }
 
     async fn send_all(&self, route: &Route, each: impl Iterator<Item = u64>) {
