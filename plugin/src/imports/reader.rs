@@ -3,6 +3,7 @@
 
 use csv_core::ReadRecordResult;
 use sha2::{Digest, Sha256};
+use tokio::task::yield_now;
 
 use super::header::{Header, delimiter};
 use super::source::{Source, invalid};
@@ -361,6 +362,9 @@ impl Reader {
         }
         self.bytes.drain(..self.at);
         self.at = 0;
+        // What is there is never waited for, and that may be all of a line without an end, or all that an earlier import
+        // has read. The thread that reads it may be the one that wakes all others of the store.
+        yield_now().await;
         let arrived = self.source.next().await;
         match arrived.map_err(|error| error.in_line(self.lines + 1))? {
             Some(bytes) => self.bytes.extend_from_slice(&bytes),
