@@ -79,7 +79,7 @@ start_mariadb() {
             > /dev/null 2>&1; then return; fi
         sleep 0.1
     done
-    fail "MariaDB does not answer; its log is $folder/mysql/log"
+    fail "MariaDB does not answer: $(tail -n 5 "$folder/mysql/log")"
 }
 
 start() {
