@@ -28,7 +28,7 @@ const TIMES: u32 = 10;
 /// What a request leaves to be done after its answer is over by then.
 const SETTLED: Duration = Duration::from_millis(50);
 /// A host without requests is idle if it takes fewer instructions than this in [`IDLE`]. One that has just
-/// been started gives the records of a new store their places in the feed.
+/// been started looks after its store first.
 const FEW: f64 = 2e6;
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -78,7 +78,7 @@ impl Made<'_> {
         let mut command = self.command(command);
         let serving = command.args(["serve", "--listen", "127.0.0.1:0"]).spawn();
         let mut process =
-            serving.expect("valgrind is installed: tests/benches/instructions/prepare.sh");
+            serving.expect("program and valgrind are there: tests/benches/instructions/prepare.sh");
         let mut log = BufReader::new(process.stderr.take().unwrap());
         let mut lines = log.by_ref().lines().map(Result::unwrap);
         let line = lines.find(|line| line.contains("listening on ")).expect("the program listens");
@@ -112,7 +112,7 @@ impl Counted {
 }
 
 impl Host {
-    /// Makes a store with the programs in a folder, and serves it.
+    /// Makes a store of this name with the programs in a folder, and serves it.
     pub async fn start(programs: &Path, name: &str) -> Host {
         let folder = building::target().join("bench").join("instructions").join(name);
         let _ = std::fs::remove_dir_all(&folder);

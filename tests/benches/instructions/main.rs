@@ -156,19 +156,27 @@ impl Store {
         runtime.block_on(async {
             let mut host = Host::start(program, self.name).await;
             routes::prepare(&host).await;
-            let mut counted = Vec::new();
-            for (route, cost) in self.routes {
-                counted.push((route.name, count(&mut host, route, cost, settings).await));
-            }
+            let mut counted = count_all(&mut host, self.routes, settings).await;
             if !self.beside_webhooks.is_empty() {
                 routes::subscribe(&mut host).await;
-            }
-            for (route, cost) in self.beside_webhooks {
-                counted.push((route.name, count(&mut host, route, cost, settings).await));
+                counted.extend(count_all(&mut host, self.beside_webhooks, settings).await);
             }
             counted
         })
     }
+}
+
+/// Counts what each of these requests costs, one after the other.
+async fn count_all(
+    host: &mut Host,
+    routes: Vec<(&'static Route, Cost)>,
+    settings: &Settings,
+) -> Vec<(&'static str, f64)> {
+    let mut counted = Vec::with_capacity(routes.len());
+    for (route, cost) in routes {
+        counted.push((route.name, count(host, route, cost, settings).await));
+    }
+    counted
 }
 
 /// Counts what a request costs, in millions of instructions, until that is within its bound.
