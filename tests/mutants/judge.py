@@ -15,6 +15,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 FOLDER = pathlib.Path(sys.argv[1]).resolve()
@@ -106,6 +107,7 @@ class Judge:
                 self.tests[number].append(test)
         self.path = FOLDER / "outcomes.json"
         self.outcomes = json.loads(self.path.read_text()) if self.path.is_file() else {}
+        self.writing = threading.Lock()
 
     def failed(self, numbers, tests):
         """Which of these tests fail with these mutants."""
@@ -119,9 +121,10 @@ class Judge:
         return failed
 
     def note(self, number, outcome):
-        self.outcomes[str(number)] = outcome
-        if len(self.outcomes) % 20 == 0:
-            self.path.write_text(json.dumps(dict(self.outcomes)))
+        with self.writing:
+            self.outcomes[str(number)] = outcome
+            if len(self.outcomes) % 20 == 0:
+                self.path.write_text(json.dumps(self.outcomes))
 
     def alone(self, number):
         """Tries a mutant with few tests; true if all passed."""

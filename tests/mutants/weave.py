@@ -55,7 +55,12 @@ class Source:
     """A file, its syntax, and the changes that are woven into it."""
 
     def __init__(self, path):
-        self.text = path.read_bytes()
+        # What it was before anything was woven into it.
+        kept = path.with_suffix(".rs.unwoven")
+        if not kept.is_file():
+            kept.write_bytes(path.read_bytes())
+        self.text = kept.read_bytes()
+        self.is_root = False
         self.tree = PARSER.parse(self.text)
         self.lines = self.text.decode().split("\n")
         self.bodies = collections.defaultdict(list)
@@ -69,12 +74,12 @@ class Source:
         before = sum(len(text.encode()) + 1 for text in self.lines[:line])
         return before + len(self.lines[line][: place["column"] - 1].encode())
 
-    def node(self, start, end, kinds):
-        """The smallest node of one of these kinds that contains these bytes."""
+    def node(self, start, end, *kinds):
+        """The smallest node of one of these kinds that contains these bytes; none within a constant."""
         node = self.tree.root_node.descendant_for_byte_range(start, end)
         while node is not None and node.type not in kinds:
             node = node.parent
-        return node
+        return None if is_constant(node) else node
 
     def source(self, start, end):
         return self.text[start:end].decode()
@@ -84,41 +89,46 @@ class Source:
         start, end = self.offset(mutant["span"]["start"]), self.offset(mutant["span"]["end"])
         replacement, genre = mutant["replacement"], mutant["genre"]
         if genre == "FnValue":
-            block = self.node(start, end, {"block"})
-            function = block.parent
-            result = function.child_by_field_name("return_type")
-            if is_constant(function) or (result is not None and "impl " in self.source(result.start_byte, result.end_byte)):
+            block = self.node(start, end, "block")
+            if block is None or b"impl " in (self.field(block.parent, "return_type") or b""):
                 return False
             self.bodies[block.start_byte].append((number, replacement))
         elif genre == "BinaryOperator":
-            node = self.node(start, end, {"binary_expression", "compound_assignment_expr", "let_chain"})
-            if node is None or node.type == "let_chain" or is_constant(node):
+            node = self.node(start, end, "binary_expression", "compound_assignment_expr", "let_chain")
+            if node is None or node.type == "let_chain":
                 return False
             other = self.source(node.start_byte, start) + replacement + self.source(end, node.end_byte)
             self.expressions[node.start_byte, node.end_byte].append((number, other))
         elif genre == "UnaryOperator":
-            node = self.node(start, end, {"unary_expression"})
-            if node is None or is_constant(node):
+            node = self.node(start, end, "unary_expression")
+            if node is None:
                 return False
             self.expressions[node.start_byte, node.end_byte].append((number, self.source(end, node.end_byte)))
         elif genre == "MatchArm":
-            node = self.node(start, end - 1, {"match_arm"})
-            if node is None or is_constant(node):
+            arm = self.node(start, end - 1, "match_arm")
+            if arm is None or self.has_pattern(arm.child_by_field_name("pattern")):
                 return False
-            self.arms[node.child_by_field_name("pattern").start_byte].append(number)
+            self.arms[arm.child_by_field_name("pattern").start_byte].append(number)
         elif genre == "MatchArmGuard":
-            pattern = self.node(start, end, {"match_pattern"})
-            if pattern is None or is_constant(pattern):
+            pattern = self.node(start, end, "match_pattern")
+            if pattern is None or self.has_pattern(pattern):
                 return False
             self.guards[pattern.start_byte].append((number, replacement))
         else:
             return False
         return True
 
+    @staticmethod
+    def field(node, name):
+        child = node.child_by_field_name(name)
+        return None if child is None else child.text
+
+    def has_pattern(self, pattern):
+        """Whether the condition of an arm has a pattern of its own: then it is no expression."""
+        return b"let " in (self.field(pattern, "condition") or b"")
+
     def woven(self):
         return self.render(self.tree.root_node) + SWITCH * self.is_root
-
-    is_root = False
 
     def render(self, node):
         if node.type == "match_pattern":
@@ -145,9 +155,6 @@ class Source:
             text = self.source(node.start_byte, node.end_byte)
             return f"{text} if {arms}" if arms else text
         text = self.render(condition)
-        if "let " in text:
-            # A condition with a pattern is no expression.
-            return self.source(node.start_byte, condition.start_byte) + text
         for number, other in self.guards.get(node.start_byte, ()):
             text = f"{chosen(number)} || ({text})" if other == "true" else f"!{chosen(number)} && ({text})"
         if arms:
@@ -212,27 +219,18 @@ def main():
         print(f"{len(found)} more do not compile")
     sources, rows, impossible = {}, [], 0
     for number, mutant in enumerate(listed):
-        path = folder / mutant["file"]
-        kept = path.with_suffix(".rs.unwoven")
-        if path not in sources:
-            if not kept.is_file():
-                kept.write_bytes(path.read_bytes())
-            sources[path] = Source(kept)
+        source = sources[mutant["file"]] = sources.get(mutant["file"]) or Source(folder / mutant["file"])
         if number in left_out:
             continue
-        if sources[path].plan(number, mutant):
+        if source.plan(number, mutant):
             rows.append((number, mutant["name"]))
         else:
             impossible += 1
-    for crate in {folder / mutant["file"].split("/")[0] / "src/lib.rs" for mutant in listed}:
-        if crate not in sources:
-            kept = crate.with_suffix(".rs.unwoven")
-            if not kept.is_file():
-                kept.write_bytes(crate.read_bytes())
-            sources[crate] = Source(kept)
+    for crate in {mutant["file"].split("/")[0] + "/src/lib.rs" for mutant in listed}:
+        sources[crate] = sources.get(crate) or Source(folder / crate)
         sources[crate].is_root = True
     for path, source in sources.items():
-        path.write_text(source.woven())
+        (folder / path).write_text(source.woven())
     table.write_text("".join(f"{number}\t{name}\n" for number, name in rows))
     print(f"{len(rows)} mutants are woven, {impossible} cannot be, {len(left_out)} do not compile")
 
