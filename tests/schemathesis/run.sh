@@ -69,7 +69,7 @@ failed=0
     --header "Accept: application/vnd.api+json, application/x-ndjson" \
     --checks all --exclude-checks positive_data_acceptance,negative_data_rejection,use_after_free \
     --continue-on-failure --generation-database none \
-    --max-examples 20 --seed 1 "$@" || failed=1
+    --max-examples 8 --seed 1 "$@" || failed=1
 
 if [[ -s unreached ]]; then
     echo "The examples of these operations do not succeed:"

@@ -181,6 +181,21 @@ async fn shop_behind_a_proxy() -> Shop {
     Shop::with(Setup { server, ..Setup::default() }).await
 }
 
+/// Otherwise, whoever has an account could guess the passwords of all others without a wait.
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn the_right_password_takes_back_no_failure_of_its_address_but_its_own() {
+    let shop = Shop::open().await;
+    let guess = async |name: &str| Visitor::of(&shop.url("")).sign_in(name, "x").await.status;
+    for number in 0..19 {
+        assert_eq!(guess(&format!("user{number}")).await, 422);
+    }
+    Visitor::signed_in(&shop, "superuser").await;
+    assert_eq!(guess("the twentieth").await, 422);
+    shop.database.execute(LENGTHEN_WAITS).await;
+    assert_eq!(guess("another").await, 429);
+}
+
 #[tokio::test]
 #[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
 async fn a_device_on_which_its_user_has_signed_in_has_a_count_of_its_own() {

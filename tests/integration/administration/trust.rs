@@ -158,16 +158,31 @@ async fn overtaken<T: Send + 'static>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_signed_in_with_the_old_password_ends_when_it_changes() {
+async fn a_password_that_changes_while_it_is_checked_begins_no_session() {
     let shop = Shop::open().await;
-    // The old password is right, because the new one has not been committed yet.
-    let mut guest = Visitor::of(&shop.url(""));
-    let change = [
+    let sign_in = |name: String, password: &'static str| {
+        let mut guest = Visitor::of(&shop.url(""));
+        tokio::spawn(async move { guest.sign_in(&name, password).await.status })
+    };
+    let begun = async |sign_ins: i64| {
+        let counted = "SELECT count(*) FROM host_sign_in_failures WHERE kind = 'name'";
+        eventually("sign-ins begin", async || {
+            (shop.database.number(counted).await == sign_ins).then_some(())
+        })
+        .await;
+    };
+    // One thread checks all passwords, and has these to check first.
+    let _others = Vec::from_iter((0..15).map(|number| sign_in(format!("user{number}"), "x")));
+    begun(15).await;
+    let asked = sign_in("superuser".to_owned(), PASSWORD);
+    begun(16).await;
+    for change in [
         "UPDATE host_users SET password_hash = 'another' WHERE username = 'superuser'",
         "DELETE FROM host_sessions",
-    ];
-    let asked = async move { guest.sign_in("superuser", PASSWORD).await.status };
-    assert_eq!(overtaken(&shop, &change, asked).await, 422);
+    ] {
+        shop.database.execute(change).await;
+    }
+    assert_eq!(asked.await.unwrap(), 422);
     assert_eq!(sessions(&shop).await, 0);
 }
 

@@ -110,6 +110,8 @@ fn a_value_is_read_as_its_kind_asks() {
     // The spaces around a code count for its length, and are left out.
     let code = Kind::Text { max: 3, form: Form::Code };
     let free = Kind::Text { max: 9, form: Form::Free };
+    let name = Kind::Text { max: 9, form: Form::Name };
+    let not_a_name = "may contain only small letters a to z, digits and underscores";
     for (kind, sent, expected) in [
         (number, "9", Ok(Value::Int(9))),
         (number, r#""-9""#, Ok(Value::Int(-9))),
@@ -121,6 +123,10 @@ fn a_value_is_read_as_its_kind_asks() {
         (number, r#""""#, Err("must be a whole number")),
         (code, r#"" ab""#, Ok(Value::Text("ab".to_owned()))),
         (code, r#"" ab ""#, Err("must be at most 3 characters long")),
+        (name, r#""card_2""#, Ok(Value::Text("card_2".to_owned()))),
+        (name, r#""Card""#, Err(not_a_name)),
+        (name, r#""card-2""#, Err(not_a_name)),
+        (name, r#""""#, Err(not_a_name)),
         (free, r#"" a\"\u0062\\""#, Ok(Value::Text(" a\"b\\".to_owned()))),
         (decimal_kind(2), r#""1.5""#, Ok(Value::Decimal { units: 150, places: 2 })),
         (decimal_kind(2), r#""1.""#, Err("must be a decimal number such as \"19.99\"")),

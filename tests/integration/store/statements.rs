@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use host_interface::Method;
+use host_interface::{Body, Method};
 use plugin::error::Error;
 use plugin::model::value::{Kind, Value};
 use plugin::resources;
@@ -14,7 +14,7 @@ use plugin::store::Transaction;
 use plugin::wire::request::{Listing, Scope};
 use serde_json::{Value as Json, json};
 
-use crate::support::bare::Bare;
+use crate::support::bare::{Bare, FileHeaders};
 use crate::support::databases::Engine;
 use crate::support::waiting::eventually;
 
@@ -407,6 +407,30 @@ async fn records_that_are_gathered_share_statements() {
     let of_triggers = if store.database.engine == Engine::Sqlite { 205 } else { 0 };
     // One of 128 rows, those of 64 and of 8, three of those that differ from one another, and the last one.
     assert_eq!(runs - of_triggers, 1 + 2 + 3 + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "what is sent together does not depend on the engine")]
+async fn the_records_of_an_import_are_checked_and_inserted_together() {
+    let store = Bare::open().await;
+    let lines = (0..200).map(|number| format!("B-{number},Birch {number},{number}\n"));
+    let file = format!("sku,product_name,quantity\n{}", lines.collect::<String>());
+    let query = "type=products&mode=create";
+    let report = store.import(query, FileHeaders(None), Body::whole(file)).await;
+    let report = report.text().await.unwrap();
+    assert!(report.contains("\"created\":200"), "{report}");
+    let [_, _, writing] = plans(&store).await;
+    store.app.shop.store.close().await;
+    // SQLite counts a trigger of each row as a run of the statement that inserts it.
+    let products = |text: &str| text.starts_with("INSERT INTO shop_products ");
+    let (insertions, others): (Vec<_>, Vec<_>) =
+        writing.into_iter().partition(|(text, _)| products(text));
+    // One of 128 rows, one of 64, and one of 8.
+    assert_eq!(insertions.len(), 3);
+    // The checks and the ledger of the stock are among them.
+    for (text, (_, run)) in others {
+        assert!(run < 20, "runs {run} times: {text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
