@@ -324,6 +324,8 @@ pub struct Children {
     pub name: &'static str,
     /// The resource of these records.
     pub of: &'static Resource,
+    /// The fewest that a list of them may have.
+    pub least: usize,
 }
 
 /// The record that a record is a part of.

@@ -43,7 +43,7 @@ pub(super) static ADJUSTMENTS: Resource = Resource {
     kind: "inventory",
     view: Some("inventory.adjustments"),
     singular: "list of adjustments",
-    children: Some(Children { name: "adjustments", of: &NAMED_ADJUSTMENT }),
+    children: Some(Children { name: "adjustments", of: &NAMED_ADJUSTMENT, least: 1 }),
     versioned: false,
     ..Resource::CRUD
 }

@@ -99,7 +99,7 @@ static NEW_REFUND: Resource = Resource {
         NOTIFY_CUSTOMER.field,
         entry::COMMENT.field,
     ],
-    children: Some(Children { name: ITEMS.name, of: &NEW_LINE }),
+    children: Some(Children { name: ITEMS.name, of: &NEW_LINE, least: 0 }),
     versioned: false,
     ..Resource::CRUD
 }

@@ -47,7 +47,7 @@ static NEW_SHIPMENT: Resource = Resource {
         NOTIFY_CUSTOMER.field,
         COMMENT.field,
     ],
-    children: Some(Children { name: "items", of: &NEW_LINE }),
+    children: Some(Children { name: "items", of: &NEW_LINE, least: 1 }),
     versioned: false,
     ..Resource::CRUD
 }
