@@ -324,8 +324,8 @@ pub struct Children {
     pub name: &'static str,
     /// The resource of these records.
     pub of: &'static Resource,
-    /// The fewest that a list of them may have.
-    pub least: usize,
+    /// What is wrong with an empty list, where the member must not be one.
+    pub if_empty: Option<&'static str>,
 }
 
 /// The record that a record is a part of.

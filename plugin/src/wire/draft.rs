@@ -87,6 +87,7 @@ impl Draft {
         }
         if intent == Intent::Create {
             draft.complete(body);
+            draft.refuse_empty_list(body);
         }
         draft
     }
@@ -492,6 +493,17 @@ impl Draft {
                 Initial::Now => Value::now(),
             };
             self.values[position] = Some(field.kind.typed(value));
+        }
+    }
+
+    /// Reports a list of children that must not be empty. One that is none, or has none that can be read, has been
+    /// reported already.
+    fn refuse_empty_list(&mut self, body: &Body<'_>) {
+        let Some(Children { name, if_empty: Some(detail), .. }) = self.resource.children else {
+            return;
+        };
+        if body.has(name) && self.children.is_empty() && self.faults.is_empty() {
+            self.fault_at(FaultKind::InvalidValue, name, detail);
         }
     }
 

@@ -127,7 +127,7 @@ fn fields(resource: &Resource, form: Form) -> Value {
     if let Some(children) = resource.children.filter(|_| new) {
         let items = json!({
             "type": "array",
-            "minItems": children.least,
+            "minItems": usize::from(children.if_empty.is_some()),
             "maxItems": MAX_CHILDREN,
             "items": named(children.of, Form::New.name()),
         });

@@ -43,7 +43,11 @@ pub(super) static ADJUSTMENTS: Resource = Resource {
     kind: "inventory",
     view: Some("inventory.adjustments"),
     singular: "list of adjustments",
-    children: Some(Children { name: "adjustments", of: &NAMED_ADJUSTMENT, least: 1 }),
+    children: Some(Children {
+        name: "adjustments",
+        of: &NAMED_ADJUSTMENT,
+        if_empty: Some("adjustments must have at least one item."),
+    }),
     versioned: false,
     ..Resource::CRUD
 }
@@ -167,8 +171,6 @@ fn check(draft: &mut Draft, body: &Body<'_>) -> Result<(), Error> {
     const MEMBER: &str = "adjustments";
     if !body.has(MEMBER) {
         draft.fault_at(FaultKind::MissingField, MEMBER, "adjustments is required.");
-    } else if draft.children.is_empty() && draft.faults.is_empty() {
-        draft.fault_at(FaultKind::InvalidValue, MEMBER, "adjustments must have at least one item.");
     }
     for child in &mut draft.children {
         refuse_nothing(child)?;

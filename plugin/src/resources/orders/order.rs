@@ -137,7 +137,7 @@ pub(crate) static ORDERS: Resource = Resource {
         by: "user_id",
         filters: &["search", "status", "date_from", "date_to", "payment_type"],
     }],
-    children: Some(Children { name: "items", of: &ORDERITEMS, least: 0 }),
+    children: Some(Children { name: "items", of: &ORDERITEMS, if_empty: None }),
     shown: Presentation {
         group: Some(Group::Sales),
         label: &["order_id"],

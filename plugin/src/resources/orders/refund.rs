@@ -99,7 +99,7 @@ static NEW_REFUND: Resource = Resource {
         NOTIFY_CUSTOMER.field,
         entry::COMMENT.field,
     ],
-    children: Some(Children { name: ITEMS.name, of: &NEW_LINE, least: 0 }),
+    children: Some(Children { name: ITEMS.name, of: &NEW_LINE, if_empty: None }),
     versioned: false,
     ..Resource::CRUD
 }

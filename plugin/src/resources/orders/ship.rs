@@ -47,7 +47,13 @@ static NEW_SHIPMENT: Resource = Resource {
         NOTIFY_CUSTOMER.field,
         COMMENT.field,
     ],
-    children: Some(Children { name: "items", of: &NEW_LINE, least: 1 }),
+    children: Some(Children {
+        name: "items",
+        of: &NEW_LINE,
+        if_empty: Some(
+            "items must have at least one item; without it, all that is open is shipped.",
+        ),
+    }),
     versioned: false,
     ..Resource::CRUD
 }
@@ -337,11 +343,6 @@ impl Contents {
 
     /// The lines that a draft names. It gets a fault for each that is not open.
     fn pick(&self, draft: &mut Draft) -> Result<Vec<Line>, Error> {
-        if draft.children.is_empty() && draft.faults.is_empty() {
-            let detail =
-                "items must have at least one item; without it, all that is open is shipped.";
-            draft.fault_at(FaultKind::InvalidValue, ITEMS.name, detail);
-        }
         let known: HashMap<i64, &Content> =
             self.0.iter().map(|content| (content.item, content)).collect();
         let mut named = HashMap::new();

@@ -52,7 +52,7 @@ pub(crate) static PRODUCTS: Resource = Resource {
         prices::TO.field,
     ],
     derived_meta: Some(&prices::RANGE),
-    children: Some(Children { name: "variants", of: &VARIANTS, least: 0 }),
+    children: Some(Children { name: "variants", of: &VARIANTS, if_empty: None }),
     filters: &[
         search(&["product_name"]),
         filter("category", "category_id"),
