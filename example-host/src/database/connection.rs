@@ -3,39 +3,18 @@
 
 use std::time::Duration;
 
-use sqlx::mysql::MySqlRow;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::PgRow;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Column, Executor, FromRow, MySql, Postgres, Sqlite, Statement as _, Type};
+use sqlx::{Column, Executor, MySql, Postgres, Sqlite, Statement as _, Type};
 
 use crate::base::error::Error;
 
 use super::cancel::Cancel;
 use super::conflict::refused_for_others;
+use super::row::{Record, Row};
 use super::statement::{Engine, Kind, Statement, arguments, sql};
 
 /// The time limit for a statement, and for getting a connection.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What a row can be read into, on every engine.
-pub(crate) trait Record:
-    for<'r> FromRow<'r, SqliteRow>
-    + for<'r> FromRow<'r, PgRow>
-    + for<'r> FromRow<'r, MySqlRow>
-    + Send
-    + Unpin
-{
-}
-
-impl<T> Record for T where
-    T: for<'r> FromRow<'r, SqliteRow>
-        + for<'r> FromRow<'r, PgRow>
-        + for<'r> FromRow<'r, MySqlRow>
-        + Send
-        + Unpin
-{
-}
 
 /// A connection from one of the pools.
 ///
@@ -103,11 +82,7 @@ impl Connection {
         &mut self,
         statement: Statement,
     ) -> Result<Vec<T>, sqlx::Error> {
-        let (text, values) = statement.render(self.engine());
-        answer!(self, |connection| {
-            let query = sqlx::query_as_with(text, arguments(connection, values)?);
-            in_time(query.fetch_all(&mut **connection)).await
-        })
+        self.rows(statement).await?.iter().map(Row::read).collect()
     }
 
     /// The first row, if there is one.
@@ -115,11 +90,7 @@ impl Connection {
         &mut self,
         statement: Statement,
     ) -> Result<Option<T>, sqlx::Error> {
-        let (text, values) = statement.render(self.engine());
-        answer!(self, |connection| {
-            let query = sqlx::query_as_with(text, arguments(connection, values)?);
-            in_time(query.fetch_optional(&mut **connection)).await
-        })
+        self.row(statement).await?.as_ref().map(Row::read).transpose()
     }
 
     /// The first row of a statement that always returns one.
@@ -128,6 +99,29 @@ impl Connection {
         statement: Statement,
     ) -> Result<T, sqlx::Error> {
         self.fetch_optional(statement).await?.ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// Every row as it was sent. What waits for the database knows no record, because it would be compiled again for
+    /// each of them and for each engine.
+    async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>, sqlx::Error> {
+        let (text, values) = statement.render(self.engine());
+        answer!(self, |connection| {
+            let query = sqlx::query_with(text, arguments(connection, values)?);
+            in_time(query.fetch_all(&mut **connection))
+                .await
+                .map(|answer| answer.map(|rows| rows.into_iter().map(Row::from).collect()))
+        })
+    }
+
+    /// The first row as it was sent.
+    async fn row(&mut self, statement: Statement) -> Result<Option<Row>, sqlx::Error> {
+        let (text, values) = statement.render(self.engine());
+        answer!(self, |connection| {
+            let query = sqlx::query_with(text, arguments(connection, values)?);
+            in_time(query.fetch_optional(&mut **connection))
+                .await
+                .map(|answer| answer.map(|row| row.map(Row::from)))
+        })
     }
 
     /// The names and the kinds of the columns that a query returns.

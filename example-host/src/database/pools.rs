@@ -18,7 +18,8 @@ use crate::base::private;
 use crate::base::database_url::{self, DatabaseUrl, DatabaseUrlError, Kind};
 
 use super::cancel::Cancel;
-use super::connection::{Connection, Raw, Record, TIMEOUT, TransactionSql, in_time};
+use super::connection::{Connection, Raw, TIMEOUT, TransactionSql, in_time};
+use super::row::Record;
 use super::statement::{Engine, Statement, sql};
 
 /// The maximum number of connections to a server. A request needs one only while a token that is

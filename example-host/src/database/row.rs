@@ -1,7 +1,58 @@
 //! Rows that are read by the names of their columns: one list gives the struct, the columns of the `SELECT`
 //! and the reader, so that two columns of one type cannot be exchanged.
 
+use sqlx::FromRow;
+use sqlx::mysql::MySqlRow;
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+
 use super::statement::Statement;
+
+/// What a row can be read into, on every engine.
+pub(crate) trait Record:
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, MySqlRow>
+{
+}
+
+impl<T> Record for T where
+    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, MySqlRow>
+{
+}
+
+/// A row as an engine has sent it.
+pub(super) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+    MySql(MySqlRow),
+}
+
+impl Row {
+    pub(super) fn read<T: Record>(&self) -> Result<T, sqlx::Error> {
+        match self {
+            Self::Sqlite(row) => T::from_row(row),
+            Self::Postgres(row) => T::from_row(row),
+            Self::MySql(row) => T::from_row(row),
+        }
+    }
+}
+
+impl From<SqliteRow> for Row {
+    fn from(row: SqliteRow) -> Self {
+        Self::Sqlite(row)
+    }
+}
+
+impl From<PgRow> for Row {
+    fn from(row: PgRow) -> Self {
+        Self::Postgres(row)
+    }
+}
+
+impl From<MySqlRow> for Row {
+    fn from(row: MySqlRow) -> Self {
+        Self::MySql(row)
+    }
+}
 
 /// A row with a list of its columns, declared by [`row!`].
 pub(crate) trait Columns {

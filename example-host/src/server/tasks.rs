@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// The pause before a task that panicked is restarted.
@@ -18,11 +19,16 @@ impl Background {
         with: T,
         begin: impl Fn(T) -> F + Send + 'static,
     ) -> Self {
+        Self::repeat(name, Box::new(move || Box::pin(begin(with.clone()))))
+    }
+
+    /// With boxes: to run a task is compiled for each type of future.
+    fn repeat(name: &'static str, begin: Box<dyn Fn() -> BoxFuture<'static, ()> + Send>) -> Self {
         Self(tokio::spawn(async move {
             loop {
                 // A `JoinSet`, because dropping it aborts its task.
                 let mut task = JoinSet::new();
-                task.spawn(begin(with.clone()));
+                task.spawn(begin());
                 match task.join_next().await {
                     Some(Err(error)) => {
                         tracing::error!(%error, "the task to {name} failed and is restarted");

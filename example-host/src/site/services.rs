@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use futures_util::future::BoxFuture;
 use host_interface::{
     Body, Caller, Delivered, Delivery, ErasedEverywhere, Erasure, Error, Host, Level, LogRecord,
     Mail, Person, TrailEntry, User, UserQuery, capability,
@@ -106,6 +107,8 @@ impl Services {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
+        // In a box: to run a task is compiled for each type of future.
+        let work: BoxFuture<'static, _> = Box::pin(work);
         self.runtime.spawn(work).await.unwrap_or_else(|error| Err(Error::failed(error)))
     }
 }
