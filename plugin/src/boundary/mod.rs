@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use host_interface::{
     Body, CommandOutput, Description, Environment, Erased, Erasure, Error as HostError, Event,
     HostHandle, Method, Metric, PanelContent, Person, Plugin, ProgressHandle, Request, Response,
@@ -231,35 +232,32 @@ fn failed(error: Error) -> HostError {
     }
 }
 
-/// A future of this library that a thread of the host polls.
-struct Bridge<F: Future> {
+/// A future of this library that a thread of the host polls. It is known by its value only, because to run a task is
+/// compiled for each type of future.
+struct Bridge<T> {
     runtime: Handle,
     /// Whether the host polls the future until it is ready.
     stays: bool,
-    state: State<F>,
+    state: State<T>,
 }
 
-enum State<F: Future> {
+enum State<T> {
     /// Polled by the host.
-    Inline(Pin<Box<F>>),
+    Inline(BoxFuture<'static, T>),
     /// Moved to the runtime's threads.
-    Spawned(JoinHandle<F::Output>),
+    Spawned(JoinHandle<T>),
     /// Has returned its value.
     Done,
 }
 
-impl<F: Future> Bridge<F> {
-    fn new(runtime: Handle, future: F) -> Self {
+impl<T> Bridge<T> {
+    fn new(runtime: Handle, future: impl Future<Output = T> + Send + 'static) -> Self {
         Self { runtime, stays: false, state: State::Inline(Box::pin(future)) }
     }
 }
 
-impl<F> Future for Bridge<F>
-where
-    F: Future + Send + 'static,
-    F::Output: Send,
-{
-    type Output = Result<F::Output, Error>;
+impl<T: Send + 'static> Future for Bridge<T> {
+    type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
@@ -293,7 +291,7 @@ where
     }
 }
 
-impl<F: Future> Drop for Bridge<F> {
+impl<T> Drop for Bridge<T> {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, State::Done) {
             // Dropping a pool's guard outside the runtime would abort the process.

@@ -37,22 +37,36 @@ pub async fn retry<T, F>(mut work: impl FnMut() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
-    let begun = Instant::now();
-    for tries in 1.. {
-        let error = match work().await {
-            Err(error) if error.may_pass() && begun.elapsed() < PATIENCE => error,
-            done => return done,
-        };
+    let mut tries = Tries { begun: Instant::now(), made: 0 };
+    loop {
+        match work().await {
+            Ok(done) => return Ok(done),
+            Err(error) => tries.pause(error).await?,
+        }
+    }
+}
+
+/// The tries of a piece of work.
+struct Tries {
+    begun: Instant,
+    made: u32,
+}
+
+impl Tries {
+    /// Waits for the next try, or returns the failure of the last one.
+    async fn pause(&mut self, failure: Error) -> Result<(), Error> {
+        self.made += 1;
         // A conflict always means that another writer has made progress. A server may not come
         // back.
-        if tries >= TRIES && !matches!(error, Error::Conflict(_)) {
-            return Err(error);
+        let is_last = self.made >= TRIES && !matches!(failure, Error::Conflict(_));
+        if is_last || !failure.may_pass() || self.begun.elapsed() >= PATIENCE {
+            return Err(failure);
         }
-        let pause = Duration::from_millis(fastrand::u64(1..=5 << tries.min(TRIES)));
-        tracing::debug!(tries, ?pause, "retrying: {error}");
+        let pause = Duration::from_millis(fastrand::u64(1..=5 << self.made.min(TRIES)));
+        tracing::debug!(tries = self.made, ?pause, "retrying: {failure}");
         tokio::time::sleep(pause).await;
+        Ok(())
     }
-    Err(Error::Contract("tries have an end"))
 }
 
 /// A transaction.
