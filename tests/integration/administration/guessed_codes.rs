@@ -54,3 +54,31 @@ async fn devices_that_know_the_password_only_share_ten_attempts_at_a_code() {
     forget_codes(&shop).await;
     assert_eq!(enters(&mut devices[0], &phone).await, 429, "not even the right one");
 }
+
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn a_session_that_began_on_a_trusted_browser_shares_the_ten_attempts_too() {
+    let shop = shop_behind_a_proxy().await;
+    let (mut owner, phone, _) = set_up(&shop, "superuser").await;
+    owner.fill("/", "/sign-out", &[]).await;
+    owner.sign_in("superuser", PASSWORD).await;
+    let fields = [("code", phone.code(0)), ("trust", "1".to_owned())];
+    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+    assert_eq!(owner.post("/sign-in/code", &fields).await.status, 303);
+    owner.fill("/", "/sign-out", &[]).await;
+    // Here the password is enough, so it could be anybody who sits at this browser.
+    assert_eq!(owner.sign_in("superuser", PASSWORD).await.to(), "/administrator/");
+    owner.get("/account").await;
+    for _ in 0..3 {
+        let fields = [
+            ("current", PASSWORD),
+            ("password", "another password"),
+            ("confirmation-code", "000000"),
+        ];
+        let seen = owner.post("/account", &fields).await;
+        assert_eq!(seen.status, 422);
+        seen.says("This code is wrong");
+    }
+    let checked = guess(&mut from(&shop, 0)).await + guess(&mut from(&shop, 1)).await;
+    assert_eq!(checked, 7);
+}

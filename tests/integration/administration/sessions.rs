@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use example_host::{Force, ServerSettings, Setting};
+use example_host::{Force, Setting};
 use time::OffsetDateTime;
 
+use super::second_factor::shop_behind_a_proxy;
 use crate::support::databases::{Engine, LENGTHEN_WAITS};
-use crate::support::harness::{Setup, Shop};
+use crate::support::harness::Shop;
 use crate::support::phone::set_up;
 use crate::support::process::{Place, Served};
 use crate::support::visitor::{PASSWORD, Visitor, add, id};
@@ -172,13 +173,6 @@ async fn guess_everywhere(shop: &Shop, name: &str) {
             return;
         }
     }
-}
-
-/// A shop behind a trusted proxy.
-async fn shop_behind_a_proxy() -> Shop {
-    let proxies = vec!["127.0.0.1/32".parse().unwrap()];
-    let server = ServerSettings { trusted_proxies: proxies, ..ServerSettings::default() };
-    Shop::with(Setup { server, ..Setup::default() }).await
 }
 
 /// Otherwise, whoever has an account could guess the passwords of all others without a wait.
