@@ -22,7 +22,7 @@ impl Background {
         Self::repeat(name, Box::new(move || Box::pin(begin(with.clone()))))
     }
 
-    /// With boxes: to run a task is compiled for each type of future.
+    /// With boxes, because a runtime's code for a task is compiled again for each type of future.
     fn repeat(name: &'static str, begin: Box<dyn Fn() -> BoxFuture<'static, ()> + Send>) -> Self {
         Self(tokio::spawn(async move {
             loop {

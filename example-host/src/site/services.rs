@@ -107,7 +107,7 @@ impl Services {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        // In a box: to run a task is compiled for each type of future.
+        // In a box, because a runtime's code for a task is compiled again for each type of future.
         let work: BoxFuture<'static, _> = Box::pin(work);
         self.runtime.spawn(work).await.unwrap_or_else(|error| Err(Error::failed(error)))
     }

@@ -232,8 +232,8 @@ fn failed(error: Error) -> HostError {
     }
 }
 
-/// A future of this library that a thread of the host polls. It is known by its value only, because to run a task is
-/// compiled for each type of future.
+/// A future of this library that a thread of the host polls. It is in a box, because a runtime's code for a task
+/// is compiled again for each type of future.
 struct Bridge<T> {
     runtime: Handle,
     /// Whether the host polls the future until it is ready.

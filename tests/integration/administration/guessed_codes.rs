@@ -62,9 +62,8 @@ async fn a_session_that_began_on_a_trusted_browser_shares_the_ten_attempts_too()
     let (mut owner, phone, _) = set_up(&shop, "superuser").await;
     owner.fill("/", "/sign-out", &[]).await;
     owner.sign_in("superuser", PASSWORD).await;
-    let fields = [("code", phone.code(0)), ("trust", "1".to_owned())];
-    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
-    assert_eq!(owner.post("/sign-in/code", &fields).await.status, 303);
+    let seen = owner.post("/sign-in/code", &[("code", &phone.code(0)), ("trust", "1")]).await;
+    assert_eq!(seen.status, 303);
     owner.fill("/", "/sign-out", &[]).await;
     // Here the password is enough, so it could be anybody who sits at this browser.
     assert_eq!(owner.sign_in("superuser", PASSWORD).await.to(), "/administrator/");

@@ -277,9 +277,7 @@ async fn a_trusted_browser_is_not_asked_for_a_code_until_the_sessions_end() {
     let trust = async |visitor: &mut Visitor| {
         forget_codes(&shop).await;
         enter_password(visitor, "superuser").await;
-        let fields = [("code", phone.code(0)), ("trust", "1".to_owned())];
-        let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let seen = visitor.post("/sign-in/code", &fields).await;
+        let seen = visitor.post("/sign-in/code", &[("code", &phone.code(0)), ("trust", "1")]).await;
         assert_eq!(seen.status, 303);
         let cookies = seen.headers.get_all("set-cookie").iter();
         let cookies = cookies.map(|cookie| cookie.to_str().unwrap().to_owned());
