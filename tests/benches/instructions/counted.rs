@@ -27,6 +27,9 @@ const WARMING: u32 = 10;
 const TIMES: u32 = 10;
 /// What a request leaves to be done after its answer is over by then.
 const SETTLED: Duration = Duration::from_millis(50);
+/// The seconds for which a host keeps a connection without requests: pages are counted for longer than is usual, and a
+/// request on a connection that the host is closing fails.
+const KEPT: &str = "600";
 /// A host without requests is idle if it takes fewer instructions than this in [`IDLE`]. One that has just
 /// been started looks after its store first.
 const FEW: f64 = 2e6;
@@ -76,7 +79,8 @@ impl Made<'_> {
     /// Serves the store with the program, or with one that runs it.
     async fn serve(&self, command: Command, token: &str) -> Host {
         let mut command = self.command(command);
-        let serving = command.args(["serve", "--listen", "127.0.0.1:0"]).spawn();
+        command.args(["serve", "--listen", "127.0.0.1:0"]).env("HOST_HEADER_TIMEOUT", KEPT);
+        let serving = command.spawn();
         let mut process =
             serving.expect("program and valgrind are there: tests/benches/instructions/prepare.sh");
         let mut log = BufReader::new(process.stderr.take().unwrap());
