@@ -27,8 +27,8 @@ const WARMING: u32 = 10;
 const TIMES: u32 = 10;
 /// What a request leaves to be done after its answer is over by then.
 const SETTLED: Duration = Duration::from_millis(50);
-/// The seconds for which a host keeps a connection without requests: pages are counted for longer than is usual, and a
-/// request on a connection that the host is closing fails.
+/// The seconds for which a host keeps a connection without requests. To count pages takes longer than the default, and
+/// a request on a connection that the host is closing fails.
 const KEPT: &str = "600";
 /// A host without requests is idle if it takes fewer instructions than this in [`IDLE`]. One that has just
 /// been started looks after its store first.

@@ -123,6 +123,8 @@ impl Browser {
             "--disable-sync".to_owned(),
             "--disable-dev-shm-usage".to_owned(),
             "--hide-scrollbars".to_owned(),
+            // Scripts run for a moment on each page: to optimise them takes longer than it saves.
+            "--js-flags=--no-opt,--no-maglev".to_owned(),
             format!("--window-size={width},{height}"),
         ];
         let phone = width < 600;
@@ -237,6 +239,14 @@ impl Browser {
     pub async fn colours(&self, scheme: &str) {
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.client.issue_cmd(DevTools("Emulation.setEmulatedMedia", media)).await.unwrap();
+    }
+
+    /// Runs a script on the shown page, and on each that follows before it is read.
+    pub async fn script_of_pages(&self, script: &str) {
+        let each = json!({"source": script});
+        let command = DevTools("Page.addScriptToEvaluateOnNewDocument", each);
+        self.client.issue_cmd(command).await.unwrap();
+        self.client.execute(script, Vec::new()).await.unwrap();
     }
 
     /// Takes a small picture of the visible part.
