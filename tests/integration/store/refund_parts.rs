@@ -326,8 +326,12 @@ async fn what_was_given_back_is_not_shipped_unless_that_is_undone() {
     }
     let last = give(line(bulbs, 1)).await;
     assert_eq!(state().await, json!(["fulfilled", false]));
-    let refused = ship(json!({})).await.expect(422);
-    assert_eq!(refused.errors(), ["422 over_fulfilled pointer /items"]);
+    let number = json!({"tracking_id": "P1"});
+    let track = shop.post(&format!("{order}/tracking"), number).send();
+    for refused in [ship(json!({})).await, track.await] {
+        assert_eq!(refused.expect(422).errors(), ["422 over_fulfilled pointer /items"]);
+    }
+    assert_eq!(shop.get(&format!("{order}/shipments")).send().await.expect(200).total(), 0);
 
     // What is undone is open again.
     reverse(last).await;

@@ -176,7 +176,8 @@ pub(super) async fn track(call: &Call<'_>) -> Result<Response, Error> {
         }
         None => {
             let contents = Contents::of(key, &mut write).await?;
-            let lines = contents.open();
+            let lines = contents.all_that_is_open(false, &mut draft);
+            write.validate(&mut draft, &described).await?;
             let parcel = Parcel { tracking_id, lines, ..Parcel::default() };
             let entry = Entry::of(order.need(&STATUS)?);
             ship(&order, &contents, parcel, &entry, &mut write).await?
@@ -324,16 +325,11 @@ impl Contents {
         }
     }
 
-    /// A line for each item of which something is open; none for an order without items.
-    fn open(&self) -> Vec<Line> {
-        let open = self.0.iter().filter(|content| content.open > 0);
-        open.map(|content| content.line(content.open)).collect()
-    }
-
-    /// The lines of all that is open. If nothing is, and the order has been shipped before or has items, which
-    /// were given back, the draft gets a fault.
+    /// A line for each item of which something is open; none for an order without items. If nothing is open, and the
+    /// order has been shipped before or has items, which were given back, the draft gets a fault.
     fn all_that_is_open(&self, again: bool, draft: &mut Draft) -> Vec<Line> {
-        let open = self.open();
+        let open = self.0.iter().filter(|content| content.open > 0);
+        let open: Vec<Line> = open.map(|content| content.line(content.open)).collect();
         if open.is_empty() && (again || !self.0.is_empty()) {
             let detail = "Everything that was ordered has been shipped or refunded.".to_owned();
             draft.fault_with(FaultKind::OverFulfilled, ITEMS.name, detail, ("open", 0));
