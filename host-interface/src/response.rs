@@ -81,8 +81,8 @@ impl Response {
         self
     }
 
-    /// Sets a body that is produced while it is sent, instead of a whole one. A client that leaves
-    /// drops it.
+    /// Sets a body that is produced while it is sent, instead of a whole one. It is dropped when the client leaves or
+    /// has no access any more.
     pub fn with_stream(mut self, body: Body) -> Self {
         self.stream = ROption::RSome(body);
         self

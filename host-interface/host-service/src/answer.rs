@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use axum::http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request as HttpRequest, Response as HttpResponse,
-    StatusCode, header,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request as HttpRequest,
+    Response as HttpResponse, StatusCode, header,
 };
 use bytes::Bytes;
 use host_interface::{Caller, Headers, Request, Response, fact};
@@ -22,9 +22,10 @@ use crate::admission::Admission;
 use crate::body;
 use crate::changes::Changes;
 use crate::client::ClientAddress;
+use crate::extension::Extension;
 use crate::handled::Handled;
 use crate::limits::Limits;
-use crate::pieces::{Arrival, ArrivalLimits, Arriving, Produced, Streamed};
+use crate::pieces::{Arrival, ArrivalLimits, Arriving, Produced, Streamed, Watched};
 use crate::prefer;
 use crate::refusal::Refusal;
 use crate::request_id::RequestId;
@@ -63,7 +64,7 @@ impl<A: Access> Answering<A> {
         let (mut user, mut record) = (None, Record::default());
         let (parts, mut body) = request.into_parts();
         let (method, uri, headers, extensions) =
-            (parts.method, parts.uri, parts.headers, parts.extensions);
+            (parts.method, parts.uri, Arc::new(parts.headers), parts.extensions);
         // A client that sends `Expect` does not send its body before it is asked to.
         let mut wanted = !headers.contains_key(header::EXPECT);
         let deadline = Instant::now() + limits.request_timeout;
@@ -143,16 +144,8 @@ impl<A: Access> Answering<A> {
                 deadline += wait.time();
             }
             // It may go on for so long that its user has no access any more.
-            let admission = (wait.is_some() || !ended).then(|| {
-                Arc::new(Admission {
-                    access: Arc::clone(&self.access),
-                    routes: Arc::clone(&self.routes),
-                    extension: route.extension.clone(),
-                    headers: headers.clone(),
-                    extensions: extensions.clone(),
-                    user: caller.map(Caller::user),
-                })
-            });
+            let admission = (wait.is_some() || !ended)
+                .then(|| self.admission(&route.extension, &headers, &extensions, user.as_ref()));
             let mut arrival = None;
             call = match &admission {
                 Some(admission) if !ended => {
@@ -167,7 +160,7 @@ impl<A: Access> Answering<A> {
                 _ => call.body(read),
             };
             let conditional = Conditional::of(&method, &headers);
-            let request = call.headers(Sent(headers)).build();
+            let request = call.headers(Sent(Arc::clone(&headers))).build();
             let stall_time = limits.stall_timeout;
             let call = Call { route, request, conditional, arrival, stall_time, deadline, wait };
             Ok((call, admission))
@@ -184,11 +177,17 @@ impl<A: Access> Answering<A> {
                 let applied = call.wait.as_ref().map(Wait::applied);
                 let read = timeout_at(deadline, call.answer()).await;
                 let mut read = read.unwrap_or_else(|_| Err(timed_out(&route)));
-                if let Some(admission) = admission {
+                if let Some(admission) = &admission {
                     let again = timeout_at(deadline, Box::pin(admission.check())).await;
                     read = again.unwrap_or(Err(Refusal::Timeout)).and(read);
                 }
                 let mut response = read.unwrap_or_else(|refusal| refusal.response(id));
+                if response.extensions().get::<Streamed>().is_some() {
+                    let (of, user) = (&route.extension, asked.user.as_ref());
+                    let admission = admission
+                        .unwrap_or_else(|| self.admission(of, &headers, &asked.extensions, user));
+                    response = response.map(|body| Body::new(Watched::new(body, &admission)));
+                }
                 if let Some(applied) = applied {
                     response.headers_mut().append("preference-applied", applied);
                 }
@@ -205,6 +204,25 @@ impl<A: Access> Answering<A> {
         };
         response.extensions_mut().insert(handled);
         response
+    }
+
+    /// What a request has shown to be admitted.
+    fn admission(
+        &self,
+        extension: &Extension,
+        headers: &Arc<HeaderMap>,
+        extensions: &Extensions,
+        user: Option<&A::User>,
+    ) -> Arc<Admission<A>> {
+        let caller = user.map(|user| -> &Caller { user.borrow() });
+        Arc::new(Admission {
+            access: Arc::clone(&self.access),
+            routes: Arc::clone(&self.routes),
+            extension: extension.clone(),
+            headers: Arc::clone(headers),
+            extensions: extensions.clone(),
+            user: caller.map(Caller::user),
+        })
     }
 
     /// The enabled route for this path and method.
@@ -395,7 +413,7 @@ fn trace_parent(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The headers of a request, for the plugin.
-struct Sent(HeaderMap);
+struct Sent(Arc<HeaderMap>);
 
 impl Headers for Sent {
     fn get(&self, name: &str, nth: usize) -> Option<&[u8]> {

@@ -16,13 +16,10 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::access::Access;
-use crate::admission::Admission;
+use crate::admission::{Admission, Watch};
 use crate::body;
 use crate::extension::Extension;
 use crate::refusal::Refusal;
-
-/// For how long a body may arrive before its sender's access is checked again.
-const ADMITTED_FOR: Duration = Duration::from_secs(10);
 
 /// Marks a response whose body is produced while it is sent, in its extensions.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +54,6 @@ impl Arrival {
     }
 }
 
-/// Whether the sender of a body still has access, once that is known.
-type Asked = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send>>;
-
 /// The body of a request, of which the first bytes have been read.
 pub(crate) struct Arriving {
     first: Option<Vec<u8>>,
@@ -70,12 +64,8 @@ pub(crate) struct Arriving {
     /// When the client began to pause, and the timer for that.
     pause: Option<(Instant, Pin<Box<Sleep>>)>,
     arrival: Arc<Arrival>,
-    /// When it was last known that the sender has access.
-    admitted: Instant,
-    /// Asks that again.
-    ask: Box<dyn Fn() -> Asked + Send>,
-    /// The answer that is awaited.
-    asked: Option<Asked>,
+    /// Whether the sender still has access.
+    watch: Watch,
     /// A plugin polls on threads of its own, where timers need the host's runtime.
     runtime: Handle,
 }
@@ -91,11 +81,6 @@ impl Arriving {
         admission: &Arc<Admission<impl Access>>,
     ) -> (Pieces, Arc<Arrival>) {
         let arrival = Arc::new(Arrival::default());
-        let admission = Arc::clone(admission);
-        let ask = move || -> Asked {
-            let admission = Arc::clone(&admission);
-            Box::pin(async move { admission.check().await })
-        };
         let arriving = Self {
             read: first.len(),
             first: Some(first),
@@ -103,9 +88,7 @@ impl Arriving {
             limits,
             pause: None,
             arrival: Arc::clone(&arrival),
-            admitted: Instant::now(),
-            ask: Box::new(ask),
-            asked: None,
+            watch: Watch::new(admission),
             runtime: Handle::current(),
         };
         let pieces = match length {
@@ -115,25 +98,9 @@ impl Arriving {
         (pieces, arrival)
     }
 
-    /// Is ready while the sender has access, which is asked again from time to time.
-    fn poll_access(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
-        if self.asked.is_none() && self.admitted.elapsed() < ADMITTED_FOR {
-            return Poll::Ready(Ok(()));
-        }
-        let asked = self.asked.get_or_insert_with(&self.ask);
-        let answer = ready!(asked.as_mut().poll(context));
-        self.asked = None;
-        self.admitted = Instant::now();
-        match answer {
-            Err(refusal) if refusal.ends_access() => Poll::Ready(Err(refusal)),
-            // It is not known now, and asked again.
-            _ => Poll::Ready(Ok(())),
-        }
-    }
-
     /// The next data of the client, within the limits.
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Refusal>>> {
-        if let Err(refusal) = ready!(self.poll_access(context)) {
+        if let Err(refusal) = ready!(self.watch.poll(context)) {
             return Poll::Ready(Some(Err(refusal)));
         }
         let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
@@ -288,5 +255,46 @@ impl HttpBody for Produced {
 
     fn size_hint(&self) -> SizeHint {
         self.left.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// The body of an answer that is sent for as long as its receiver has access.
+pub(crate) struct Watched {
+    /// Absent after the end.
+    body: Option<Body>,
+    watch: Watch,
+}
+
+impl Watched {
+    pub(crate) fn new(body: Body, admission: &Arc<Admission<impl Access>>) -> Self {
+        Self { body: Some(body), watch: Watch::new(admission) }
+    }
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Self { body, watch } = &mut *self;
+        let Some(sent) = body else { return Poll::Ready(None) };
+        if let Err(refusal) = ready!(watch.poll(context)) {
+            *body = None;
+            let reason = "the receiver of an answer has no access any more";
+            tracing::info!(?refusal, "{reason}");
+            return Poll::Ready(Some(Err(axum::Error::new(Error::Refused(reason.to_owned())))));
+        }
+        Pin::new(sent).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, HttpBody::size_hint)
     }
 }

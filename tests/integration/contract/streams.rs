@@ -187,6 +187,32 @@ async fn an_answer_that_breaks_off_is_no_complete_answer() {
 }
 
 #[tokio::test]
+async fn an_answer_breaks_off_soon_after_its_receiver_has_lost_access() {
+    let (place, served) = serve(&[]).await;
+    let begin = async |name: &str| {
+        let token = place.user(name, "Administrator").await;
+        let endless = served.bare("GET", &format!("{ROOT}/endless")).bearer_auth(token);
+        let mut answer = endless.send().await.unwrap();
+        assert!(answer.chunk().await.unwrap().is_some());
+        answer
+    };
+    let (mut ann, mut bob, mut cid) = (begin("ann").await, begin("bob").await, begin("cid").await);
+    place.run("token revoke ann default").await;
+    place.run("user block bob").await;
+    let broken_off = async |answer: &mut reqwest::Response| {
+        while answer.chunk().await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let both = async { tokio::join!(broken_off(&mut ann), broken_off(&mut bob)) };
+    patiently("the end of both answers", both).await;
+    served.log.wait_for("the receiver of an answer has no access any more").await;
+    assert!(cid.chunk().await.unwrap().is_some());
+    drop(cid);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn a_refusal_in_pieces_is_not_read_by_the_host() {
     let (_place, served) = serve(&[]).await;
     let mut answer = served.bare("GET", &format!("{ROOT}/refuses")).send().await.unwrap();
