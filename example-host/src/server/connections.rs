@@ -161,7 +161,7 @@ struct Connection {
 
 impl Connection {
     async fn serve(&self, tls: Option<Arc<Tls>>, stream: TcpStream, phases: Phases) {
-        let stream = Progress::within(self.stall_time, stream);
+        let stream = Progress::of(self.stall_time, stream);
         match tls {
             // The task of a connection is as large as the largest of what it may become.
             Some(tls) => Box::pin(self.decrypt(tls, stream, phases)).await,

@@ -7,11 +7,18 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// How many bytes a peer has to read within the time limit, so that reading a byte now and then is
 /// not enough. Even a slow modem transfers this much in ten seconds.
 const MIN_BYTES: usize = 16 * 1024;
+
+/// How much Linux keeps beyond what it has sent; it takes more when it has half of that left. It would keep some megabytes
+/// otherwise, and take more once it has sent a third of them: a peer that reads 200 KB a second seemed not to read for
+/// ten seconds.
+#[cfg(target_os = "linux")]
+const UNSENT: u32 = 2 * MIN_BYTES as u32;
 
 /// A stream that fails if the peer does not read.
 #[derive(Debug)]
@@ -24,9 +31,20 @@ pub(crate) struct Progress<S> {
     written: usize,
 }
 
+impl Progress<TcpStream> {
+    /// A connection with this time limit.
+    pub(crate) fn of(time: Duration, stream: TcpStream) -> Self {
+        #[cfg(target_os = "linux")]
+        if let Err(error) = socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT) {
+            tracing::debug!(%error, "TCP_NOTSENT_LOWAT could not be set for a connection");
+        }
+        Self::within(time, stream)
+    }
+}
+
 impl<S> Progress<S> {
     /// A stream with this time limit.
-    pub(crate) fn within(time: Duration, stream: S) -> Self {
+    fn within(time: Duration, stream: S) -> Self {
         Self { stream, time, waiting: None, written: 0 }
     }
 

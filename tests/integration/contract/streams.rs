@@ -169,6 +169,27 @@ async fn an_answer_in_pieces_is_sent_as_it_is_read() {
     served.stop().await;
 }
 
+/// Reading slowly is no pause, whatever the system keeps for the client.
+#[tokio::test]
+#[cfg_attr(not(target_os = "linux"), ignore = "other systems keep what is written")]
+async fn an_answer_may_be_read_slowly() {
+    let (_place, served) = serve(&[("HOST_STALL_TIMEOUT", "1")]).await;
+    let mut connection = served.connect().await;
+    let ask = format!("GET {ROOT}/endless HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    connection.write_all(ask.as_bytes()).await.unwrap();
+    // Four times as long as a pause may be.
+    let mut read = vec![0; PIECE];
+    for _ in 0..20 {
+        connection.read_exact(&mut read).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let log = served.log.all();
+    assert!(!log.iter().any(|line| line.contains("dropped after ")), "{log:#?}");
+    // The producer is dropped when the client pauses.
+    served.log.wait_for("dropped after ").await;
+    served.stop().await;
+}
+
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_no_complete_answer() {
     let (_place, served) = serve(&[("HOST_STALL_TIMEOUT", "1")]).await;
