@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
 
 use crate::support::harness::{Answer, fixture};
 use crate::support::process::{Place, Served, exchange};
@@ -173,15 +174,18 @@ async fn an_answer_in_pieces_is_sent_as_it_is_read() {
 #[tokio::test]
 #[cfg_attr(not(target_os = "linux"), ignore = "other systems keep what is written")]
 async fn an_answer_may_be_read_slowly() {
-    let (_place, served) = serve(&[("HOST_STALL_TIMEOUT", "1")]).await;
-    let mut connection = served.connect().await;
+    let (_place, served) = serve(&[("HOST_STALL_TIMEOUT", "2")]).await;
+    // A system with room for megabytes asks for more only when a sixteenth of them has been read.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(2 * PIECE as u32).unwrap();
+    let mut connection = socket.connect(served.address).await.unwrap();
     let ask = format!("GET {ROOT}/endless HTTP/1.1\r\nhost: localhost\r\n\r\n");
     connection.write_all(ask.as_bytes()).await.unwrap();
     // Four times as long as a pause may be.
     let mut read = vec![0; PIECE];
-    for _ in 0..20 {
+    for _ in 0..27 {
         connection.read_exact(&mut read).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
     }
     let log = served.log.all();
     assert!(!log.iter().any(|line| line.contains("dropped after ")), "{log:#?}");
