@@ -33,11 +33,18 @@ async fn totals_are_exact_after_many_concurrent_writes() {
     }
     assert!(failures > 0, "some writes fail");
 
-    let (paths, conditions): (Vec<String>, Vec<String>) = store.totals().into_iter().unzip();
-    let counted = conditions.iter().map(|from| format!("(SELECT count(*) FROM {from})"));
-    let truth = store.numbers(counted.collect::<Vec<_>>().join(", ")).await;
-    for (path, truth) in paths.iter().zip(truth) {
-        assert_eq!(store.total(path).await, truth, "{path}");
+    // Chance may have removed every customer, and nothing would be compared.
+    let person = json!({"first_name": "a", "last_name": "b", "email": "a@example.com"});
+    Client::new(&store, 0, seed).made(Method::Post, "/customers", person).await;
+
+    // MariaDB opens all tables of a statement at once, for each mention anew: with hundreds of them it takes
+    // seconds while other tests open tables, too.
+    for totals in store.totals().chunks(20) {
+        let counted = totals.iter().map(|(_, from)| format!("(SELECT count(*) FROM {from})"));
+        let truth = store.numbers(counted.collect::<Vec<_>>().join(", ")).await;
+        for ((path, _), truth) in totals.iter().zip(truth) {
+            assert_eq!(store.total(path).await, truth, "{path}");
+        }
     }
     store.no_row_counts_nothing().await;
     store.kept_counts_are_those_of_their_tables().await;
