@@ -139,7 +139,12 @@ impl App {
                 self.shop.feed.end_waits();
                 self.sender.stop(true);
             }
-            Event::Switched { enabled, .. } => self.sender.stop(!enabled),
+            Event::Switched { enabled, .. } => {
+                self.sender.stop(!enabled);
+                if *enabled {
+                    self.wake_sender();
+                }
+            }
             _ => {}
         }
     }

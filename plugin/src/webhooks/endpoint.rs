@@ -27,6 +27,9 @@ pub(crate) const PAYLOAD: Handle<String> = choice("payload", &[THIN, FULL]).word
 pub(crate) const USER: Handle<i64> = user("user_id").read_only().number();
 /// The scopes of the token with which that user has made it; empty if these set no limit.
 pub(crate) const SCOPES: Handle<String> = text("scopes", usize::MAX).read_only().words();
+/// Notes a failure, for whoever looks.
+const FAILED: &str =
+    "UPDATE shop_webhook_places SET last_failure_on = ?, last_failure = ? WHERE webhook_id = ?";
 const THIN: &str = "thin";
 const FULL: &str = "full";
 
@@ -145,9 +148,8 @@ impl Endpoint {
 
     /// Writes why it cannot send now, for whoever looks.
     pub(super) async fn note_pause(&self, why: &str, store: &Store) -> Result<(), Error> {
-        const PAUSED: &str = "UPDATE shop_webhook_places SET last_failure = ? WHERE webhook_id = ?";
-        let binds = vec![Value::Text(why.to_owned()), Value::Int(self.id)];
-        let paused = Statement::fixed(PAUSED, binds);
+        let binds = vec![Value::now(), Value::Text(why.to_owned()), Value::Int(self.id)];
+        let paused = Statement::fixed(FAILED, binds);
         store::retry(|| store.write([paused.clone()])).await
     }
 
@@ -158,12 +160,11 @@ impl Endpoint {
         transaction: &mut Transaction,
     ) -> Result<bool, Error> {
         const NOTE: &str = "UPDATE shop_webhook_places SET state = ?, feed = ?, place = ?, \
-            failures = ?, failing_since = ?, resume_at = ?, mails = ?, disabled_reason = ? \
-            WHERE webhook_id = ? AND feed = ? AND place = ? AND state = ?";
+            failures = ?, failing_since = ?, resume_at = ?, mails = ? WHERE webhook_id = ? AND feed = ? AND place = ? AND state = ?";
         const SUCCEEDED: &str =
             "UPDATE shop_webhook_places SET last_success_on = ? WHERE webhook_id = ?";
-        const FAILED: &str = "UPDATE shop_webhook_places SET last_failure_on = ?, last_failure = ? \
-            WHERE webhook_id = ?";
+        const EXPLAIN: &str =
+            "UPDATE shop_webhook_places SET disabled_reason = ? WHERE webhook_id = ?";
         const DISABLE: &str = "UPDATE shop_webhooks SET version = version + 1, enabled = 0, \
             modified_on = ? WHERE shop_webhook_id = ?";
         let Step { place, health, disabled, success, failure } = step;
@@ -177,7 +178,6 @@ impl Endpoint {
             Value::Int(health.failing_since),
             Value::Int(health.resume_at),
             Value::Int(health.mails),
-            text(disabled.map_or("", Reason::name)),
             Value::Int(self.id),
             text(&self.place.feed),
             Value::Int(self.place.seq),
@@ -193,7 +193,8 @@ impl Endpoint {
         if let Some((at, why)) = *failure {
             further.push((FAILED, vec![moment(at), text(why), Value::Int(self.id)]));
         }
-        if disabled.is_some() {
+        if let Some(reason) = *disabled {
+            further.push((EXPLAIN, vec![text(reason.name()), Value::Int(self.id)]));
             further.push((DISABLE, vec![Value::now(), Value::Int(self.id)]));
         }
         for (statement, binds) in further {

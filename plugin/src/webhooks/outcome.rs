@@ -94,9 +94,15 @@ impl Attempt {
             (Some(undelivered::ADDRESS), _) => {
                 "The address of the receiver is not allowed.".to_owned()
             }
-            (Some(undelivered::TLS), _) => "The receiver's certificate is not trusted.".to_owned(),
+            (Some(undelivered::TLS), _) => {
+                "There was no encrypted connection to the receiver: its certificate is not \
+                trusted or not for this name, or it does not speak TLS."
+                    .to_owned()
+            }
             (Some(undelivered::TIMEOUT), _) => "The receiver did not answer in time.".to_owned(),
-            _ => "There was no connection to the receiver.".to_owned(),
+            _ => {
+                "There was no connection to the receiver, or it ended without an answer.".to_owned()
+            }
         }
     }
 

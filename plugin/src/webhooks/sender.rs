@@ -80,6 +80,10 @@ impl Sender {
             began: Instant::now(),
         };
         let mut stopped = self.stopped.subscribe();
+        // Whoever lets it send wakes its job.
+        if *stopped.borrow() {
+            return Ok(false);
+        }
         let mut moves = shop.feed.moves();
         let mut looked = None;
         loop {
@@ -100,14 +104,12 @@ impl Sender {
                     }
                 }
             }
-            if *stopped.borrow() {
-                break;
-            }
-            shift.begin_rounds();
-            if shift.is_over() {
+            // After a stop, another host goes on, or this one once it has started again.
+            if *stopped.borrow() || shift.is_over() {
                 shift.finish().await;
                 return Ok(true);
             }
+            shift.begin_rounds();
             let until = shift.next_look(looked);
             tokio::select! {
                 Some(done) = shift.rounds.join_next_with_id() => shift.end_round(done),

@@ -74,7 +74,7 @@ const WAYS: [Way; 8] = [
         error: "connect",
         next: Some(SOON),
         state: "active",
-        why: "There was no connection to the receiver.",
+        why: "There was no connection to the receiver, or it ended without an answer.",
     },
     Way {
         path: "/silence",
@@ -177,7 +177,11 @@ async fn each_way_to_fail_has_its_state_and_its_next_attempt_and_delays_no_other
     let attributes = strange.attributes(&client).await;
     assert_eq!(
         [&attributes["state"], &attributes["last_failure"]],
-        ["pending", "The receiver's certificate is not trusted."]
+        [
+            "pending",
+            "There was no encrypted connection to the receiver: its certificate is not trusted or not for this \
+             name, or it does not speak TLS."
+        ]
     );
     assert!(stranger.received().is_empty());
     served.stop().await;

@@ -174,6 +174,42 @@ async fn whoever_writes_on_either_host_is_heard_soon() {
     assert_eq!(inbox.told().len(), inbox.receiver.received().len() - 1, "each record once");
 }
 
+/// The interval of the job that sends is half a minute.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn what_was_stopped_goes_on_at_once_when_it_is_started_again() {
+    let (place, token) = Place::with_ann("Super Users").await;
+    let mut served = place.serve_with(&[HERE]).await;
+    let inbox = Inbox::open(&served, &token, &["manufacturers"]).await;
+    until_active(&served, 1, &token).await;
+    let is_heard = async |served: &Served| {
+        let before = inbox.receiver.received().len();
+        let begun = Instant::now();
+        let name = json!({"manufacturer_name": format!("Maker {before}")});
+        write(served, "POST", "/manufacturers", &token, name).await;
+        eventually("a message", async || (inbox.receiver.received().len() > before).then_some(()))
+            .await;
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    };
+    served.stop().await;
+    served = place.serve_with(&[HERE]).await;
+    is_heard(&served).await;
+
+    let list = format!("{ROOT}/manufacturers");
+    for (switch, status) in [("disable", 404), ("enable", 200)] {
+        place.run(&format!("extension {switch} webservices-shop")).await;
+        eventually(switch, async || {
+            let answer = Answer::to(served.ask("GET", &list, &token)).await;
+            (answer.status == status).then_some(())
+        })
+        .await;
+        // Until the job has ended, too.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    is_heard(&served).await;
+    served.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_blocked_user_ends_their_webhooks_and_a_test_needs_no_body() {
     let (place, token) = Place::with_ann("Super Users").await;

@@ -252,6 +252,10 @@ async fn a_receiver_that_is_gone_or_fails_for_days_disables_its_webhook() {
     shop.maker("Birch").await;
     let gone = shop.during(shop.until("state", "disabled")).await;
     assert_eq!((&gone["enabled"], &gone["disabled_reason"]), (&json!(0), &json!("gone")));
+    // A test shows whether it is there again, and leaves the webhook as it is.
+    shop.write(Method::Post, "/webhooks/1/test", json!({})).await;
+    let tried = shop.attributes(1).await;
+    assert_eq!([&tried["state"], &tried["disabled_reason"]], ["disabled", "gone"]);
     let trail = shop.outside.trail();
     assert_eq!((&*trail[0].action, &*trail[0].id, trail[0].user), ("webhooks.disable", "1", 7));
 
@@ -295,8 +299,10 @@ async fn a_webhook_sees_what_its_user_may_see_at_each_sending() {
     shop.write(Method::Post, "/taxprofiles", json!({"taxprofile_name": "Food"})).await;
     shop.during(tokio::time::sleep(Duration::from_millis(700))).await;
     assert_eq!(shop.outside.count(), 0, "a blocked user pauses it");
-    let why = shop.attributes(1).await["last_failure"].clone();
+    let paused = shop.attributes(1).await;
+    let why = paused["last_failure"].clone();
     assert_eq!(why, "The user of the webhook is gone or blocked.");
+    assert!(paused["last_failure_on"].is_string(), "{paused}");
     let test = shop.store.ask(Method::Post, "/webhooks/1/test", json!({})).await;
     assert_eq!((test.status(), document(&test)["errors"][0]["detail"].clone()), (422, why));
     shop.outside.block(7, false);
