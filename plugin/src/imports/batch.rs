@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::header::canonical;
-use super::names::{Names, Resolved, text_of};
+use super::header::renamed;
+use super::known::{Known, unknown};
+use super::names::{Names, Resolved};
 use super::parts::PresentParts;
 use super::reader::Line;
 use super::report::{Became, Outcome};
@@ -14,7 +15,7 @@ use crate::model::question::Check;
 use crate::model::record::Record;
 use crate::model::resource::{PartOf, Resource, Unique};
 use crate::model::table::Naming;
-use crate::model::value::{Kind, Value, fold};
+use crate::model::value::{Kind, fold};
 use crate::service::crud;
 use crate::service::hooks::Service;
 use crate::service::write::Write;
@@ -40,15 +41,6 @@ struct Prepared {
     content: u64,
     /// What its record is known by.
     key: Option<Known>,
-}
-
-/// What a record is known by.
-#[derive(Clone, Debug)]
-struct Known {
-    /// As the client has sent it.
-    shown: String,
-    /// In the form in which it is compared.
-    compared: Compared,
 }
 
 /// Lines that are written together.
@@ -271,9 +263,7 @@ impl<'i> Batch<'i> {
             // A line that cannot be read has no key either.
             (_, _, None) if !faults.is_empty() && members.is_empty() => Ok(Err(faults)),
             (Mode::Upsert | Mode::Update, _, None) => {
-                let detail = format!("{name} is required: records are found by it.");
-                let fault = Fault::at_pointer(FaultKind::MissingField, format!("/{name}"), detail);
-                faults.push(fault);
+                faults.push(unknown(&members, self.import));
                 Ok(Err(faults))
             }
             // An earlier line, which the dry run has undone, leaves the record as this one does.
@@ -552,48 +542,16 @@ fn missing(resource: &Resource, name: &str, key: &str, hint: &str) -> Fault {
 /// A line with the keys of related records in place of their names.
 fn prepared(line: &Line, import: &Import, names: &Names, undone: &Undone) -> Prepared {
     let content = if import.dry_run { content_of(line) } else { 0 };
-    let given = match &line.members {
+    let given = match line.members.as_ref() {
+        Ok(given) => renamed(given, import.resource),
+        Err(fault) => Err(fault.clone()),
+    };
+    let given = match given {
         Ok(given) => given,
-        Err(fault) => {
-            return Prepared { faults: vec![fault.clone()], content, ..Prepared::default() };
-        }
+        Err(fault) => return Prepared { faults: vec![fault], content, ..Prepared::default() },
     };
-    let resource = import.resource;
-    let given = given
-        .iter()
-        .map(|(name, literal)| (canonical(name, resource).to_owned(), literal.to_owned()));
     let Resolved { members, faults, awaits_own, names_own, needs_undone } =
-        names.resolve(given.collect(), undone);
-    let key = known(&members, import);
+        names.resolve(given, undone);
+    let key = Known::of(&members, import);
     Prepared { members, faults, awaits_own, names_own, needs_undone, content, key }
-}
-
-/// What the record of a line is known by: where its unique text is not given, its primary key, as products without
-/// an SKU come from an export.
-fn known(members: &[LineMember], import: &Import) -> Option<Known> {
-    let resource = import.resource;
-    let given = |name: &str| {
-        let found = members.iter().find(|(member, _)| member == name);
-        found.map(|(_, literal)| literal)
-    };
-    if let Key::Unique { field, .. } = import.key {
-        let text = given(field.name).and_then(|literal| {
-            match literal::read(field.kind, false, literal) {
-                Ok(Value::Text(text)) => Some(text),
-                // The draft reports what is wrong with it. No text of PostgreSQL has a NUL.
-                _ => text_of(literal).map(|text| text.replace('\0', "\u{fffd}")),
-            }
-        });
-        if let Some(shown) = text.filter(|text| !text.trim().is_empty()) {
-            let compared = Compared::Text(import.key.folded(&shown));
-            return Some(Known { shown, compared });
-        }
-        if import.mode == Mode::Create {
-            return None;
-        }
-    }
-    match literal::read(Kind::Key(""), false, given(resource.key)?) {
-        Ok(Value::Int(key)) => Some(Known { shown: key.to_string(), compared: Compared::Id(key) }),
-        _ => None,
-    }
 }

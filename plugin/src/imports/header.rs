@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::source::invalid;
-use crate::error::Error;
+use crate::error::{Error, Fault, FaultKind};
 use crate::model::registry::Registry;
 use crate::model::resource::Resource;
 use crate::model::table::{Column, Naming};
@@ -57,11 +57,11 @@ impl Header {
         Self { resource, known, key, columns: Vec::new() }
     }
 
-    /// Reads the names of the columns.
+    /// Reads the names of the columns, which are on this line.
     ///
     /// # Errors
     /// When one is unknown or repeated, or the key is missing.
-    pub(super) fn read(&mut self, names: Vec<String>) -> Result<(), Error> {
+    pub(super) fn read(&mut self, line: u64, names: Vec<String>) -> Result<(), Error> {
         if names.first().is_some_and(|name| name.starts_with(HARMLESS)) {
             let detail = "This file was exported for reading only (safe=1), with apostrophes that are no part of \
                 the texts; export it again without.";
@@ -73,10 +73,11 @@ impl Header {
             let Some(known) = self.known.iter().find(|(known, _)| known == name) else {
                 let known = self.known.iter().map(|(known, _)| known.as_str());
                 let what = unknown("column", name, self.resource.kind, known);
-                return Err(invalid(format!("Line 1, column {column}: {what}")));
+                return Err(invalid(format!("Line {line}, column {column}: {what}")));
             };
             if self.columns.iter().any(|(given, _)| given == name) {
-                let detail = format!("Line 1, column {column}: {name} is there more than once.");
+                let detail =
+                    format!("Line {line}, column {column}: {name} is there more than once.");
                 return Err(invalid(detail));
             }
             self.columns.push(known.clone());
@@ -139,6 +140,22 @@ impl Literal {
 /// The name of a column: the primary key may be called `id`.
 pub(super) fn canonical<'a>(name: &'a str, resource: &'static Resource) -> &'a str {
     if name == ID { resource.key } else { name }
+}
+
+/// The members of a line with the name of the primary key in the place of `id`.
+pub(super) fn renamed(
+    members: &[LineMember],
+    resource: &'static Resource,
+) -> Result<Vec<LineMember>, Fault> {
+    let is_there = |wanted: &str| members.iter().any(|(name, _)| name == wanted);
+    if resource.key != ID && is_there(ID) && is_there(resource.key) {
+        let detail =
+            format!("{ID} and {} are two names of one member, and both are there.", resource.key);
+        return Err(Fault::new(FaultKind::InvalidTable, detail));
+    }
+    let renamed =
+        |(name, literal): &LineMember| (canonical(name, resource).to_owned(), literal.clone());
+    Ok(members.iter().map(renamed).collect())
 }
 
 /// The character between the cells of a file with this first line: the most frequent one, or else a comma.

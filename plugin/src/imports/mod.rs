@@ -6,6 +6,7 @@
 mod batch;
 mod document;
 mod header;
+mod known;
 mod names;
 mod parts;
 mod preview;

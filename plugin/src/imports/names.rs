@@ -69,9 +69,9 @@ impl Names {
             let named = members.filter(|(name, _)| *name == column);
             let texts = named.filter_map(|(_, literal)| text_of(literal));
             let mut texts: Vec<String> = texts
-                .map(|text| text.trim().to_owned())
+                .flat_map(|text| [text.trim().to_owned(), text])
                 // Nothing is called by a name with a NUL, which PostgreSQL refuses.
-                .filter(|text| !text.is_empty() && !text.contains('\0'))
+                .filter(|text| !text.trim().is_empty() && !text.contains('\0'))
                 .map(|text| if any_case { fold(&text) } else { text })
                 .collect();
             texts.sort_unstable();
@@ -158,8 +158,7 @@ impl Looked {
         let Some(text) = text_of(literal) else {
             return Err((FaultKind::InvalidValue, format!("{column} must be a string.")));
         };
-        let text = text.trim();
-        if text.is_empty() {
+        if text.trim().is_empty() {
             return Ok(Named::Nothing);
         }
         let within = match self.naming.one.field.within {
@@ -175,7 +174,14 @@ impl Looked {
                 Some(within)
             }
         };
-        let compared = if self.any_case { fold(text) } else { text.to_owned() };
+        let compare = |text: &str| if self.any_case { fold(text) } else { text.to_owned() };
+        // White space at the ends may belong to a name; if not, it is a slip.
+        let is_called = |text: &str| {
+            let compared = compare(text);
+            self.found.contains_key(&compared) || self.is_own && undone.is_called(&compared)
+        };
+        let text = if is_called(&text) { &*text } else { text.trim() };
+        let compared = compare(text);
         let found = self.found.get(&compared).map(Vec::as_slice).unwrap_or_default();
         let fits = |of: &&Found| within.is_none() || of.within == within;
         let fitting: Vec<_> = found.iter().filter(fits).collect();

@@ -152,11 +152,19 @@ impl Reader {
 
     async fn read_header(&mut self, header: Header) -> Result<(), Error> {
         let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        while !self.bytes.iter().any(is_end) && self.bytes.len() <= MAX_LINE && self.fill().await? {
+        self.pass_blank_lines().await?;
+        loop {
+            let rest = &self.bytes[self.at..];
+            if rest.iter().any(is_end) || rest.len() > MAX_LINE || !self.fill().await? {
+                break;
+            }
         }
+        let line = self.lines + 1;
         let first = self.bytes[self.at..].split(is_end).next().unwrap_or_default();
         if first.len() > MAX_LINE {
-            return Err(invalid(format!("Line 1: the header is longer than {MAX_LINE} bytes.")));
+            return Err(invalid(format!(
+                "Line {line}: the header is longer than {MAX_LINE} bytes."
+            )));
         }
         let core = csv_core::ReaderBuilder::new().delimiter(delimiter(first)).build();
         let (text, ends) = (vec![0; 4_096], vec![0; 64]);
@@ -165,12 +173,14 @@ impl Reader {
             return Err(invalid("The file has no header."));
         };
         if raw.complaint.is_some() {
-            return Err(invalid("Line 1: the header is too long, or a quote is not closed."));
+            let detail = "the header is too long, or a quote is not closed.";
+            return Err(invalid(format!("Line {line}: {detail}")));
         }
         let Some(table) = &mut self.table else { return Ok(()) };
-        let names = table.cells(&raw).map_err(|_| invalid("Line 1: the header is not UTF-8."))?;
+        let unreadable = |_| invalid(format!("Line {line}: the header is not UTF-8."));
+        let names = table.cells(&raw).map_err(unreadable)?;
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-        table.header.read(names)?;
+        table.header.read(line, names)?;
         Ok(())
     }
 
@@ -246,20 +256,26 @@ impl Reader {
         Line { number, last, digest: self.digest.clone(), members, size }
     }
 
-    /// Reads a record of CSV; `None` at the end.
-    async fn record(&mut self) -> Result<Option<Raw>, Error> {
-        // What is left of the end of the record before, and empty lines.
+    /// Passes over what is left of the end of the record before, and over empty lines; `false` at the end of the file.
+    async fn pass_blank_lines(&mut self) -> Result<bool, Error> {
         loop {
             let rest = &self.bytes[self.at..];
             let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             let is_all = blank == rest.len();
             self.consume(blank);
             if !is_all {
-                break;
+                return Ok(true);
             }
             if !self.fill().await? {
-                return Ok(None);
+                return Ok(false);
             }
+        }
+    }
+
+    /// Reads a record of CSV; `None` at the end.
+    async fn record(&mut self) -> Result<Option<Raw>, Error> {
+        if !self.pass_blank_lines().await? {
+            return Ok(None);
         }
         // The library passes over a byte order mark before the header if it sees the whole of it, and takes nothing
         // behind it for the end of the file.

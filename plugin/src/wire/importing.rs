@@ -214,7 +214,8 @@ impl Import {
             .find(|(main, sub, _)| is_of_type(request, main, sub));
         let format = format.map(|(.., format)| format).unwrap_or_else(|| {
             let detail =
-                "Send the file with exactly one header Content-Type: application/x-ndjson or text/csv.";
+                "Send the file with exactly one header Content-Type: application/x-ndjson or text/csv, with no \
+                other parameter than charset=utf-8.";
             faults.push(Fault::at_header(FaultKind::InvalidHeader, "Content-Type", detail));
             Format::Ndjson
         });
@@ -248,8 +249,9 @@ fn gzip(request: &Request) -> Result<bool, Fault> {
     let Some(sent) = request.header("content-encoding") else { return Ok(false) };
     let only = request.header_at("content-encoding", 1).is_none();
     match std::str::from_utf8(sent).unwrap_or_default().trim() {
-        "" | "identity" if only => Ok(false),
-        "gzip" if only => Ok(true),
+        "" if only => Ok(false),
+        coding if only && coding.eq_ignore_ascii_case("identity") => Ok(false),
+        coding if only && coding.eq_ignore_ascii_case("gzip") => Ok(true),
         other => {
             let detail =
                 format!("The file may be compressed by gzip, and not by {:?}.", short(other));

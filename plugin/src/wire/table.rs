@@ -48,22 +48,29 @@ pub struct Form {
 }
 
 impl Format {
-    /// The format that a client accepts: the first one that it names. A host lets nobody pass who names none.
+    /// The format that a client prefers: of several with the same quality, the first. A host lets nobody pass who names
+    /// none.
     pub fn accepted(request: &Request) -> Self {
-        for range in ranges(request) {
-            match (range.ty.as_str(), range.subty.as_str()) {
-                ("text", "csv") => return Format::Csv,
-                ("application", "x-ndjson") => return Format::Ndjson,
-                _ => {}
-            }
-        }
-        Format::Ndjson
+        let known = ranges(request);
+        let known = known.filter_map(|range| Some((Self::of(&range)?, quality(&range))));
+        let best = known.reduce(|best, other| if other.1 > best.1 { other } else { best });
+        best.map_or(Format::Ndjson, |(format, _)| format)
     }
 
     /// Whether a client accepts lines of JSON.
     pub fn accepts_lines(request: &Request) -> bool {
-        ranges(request)
-            .any(|range| (range.ty.as_str(), range.subty.as_str()) == ("application", "x-ndjson"))
+        ranges(request).any(|range| Self::of(&range) == Some(Format::Ndjson))
+    }
+
+    /// The format of a media type, whose names may be in any case.
+    fn of(range: &MediaType<'_>) -> Option<Self> {
+        if range.ty == "text" && range.subty == "csv" {
+            Some(Format::Csv)
+        } else if range.ty == "application" && range.subty == "x-ndjson" {
+            Some(Format::Ndjson)
+        } else {
+            None
+        }
     }
 
     /// The media type.
@@ -88,8 +95,9 @@ impl Format {
 pub struct TableWriter {
     form: Form,
     names: Vec<String>,
-    /// The kinds of the columns.
+    /// The kinds of the columns, and in CSV those of values that are unset.
     kinds: Vec<Kind>,
+    unset: Vec<Kind>,
     written: Vec<u8>,
 }
 
@@ -98,8 +106,15 @@ impl TableWriter {
     pub fn new(form: Form, columns: &[Column], parts: Option<&Parts>) -> Self {
         let own = columns.iter().map(|column| (column.name().into_owned(), column.kind()));
         let parts = parts.map(|parts| (parts.children.name.to_owned(), Kind::Json));
-        let (names, kinds) = own.chain(parts).unzip();
-        Self { form, names, kinds, written: Vec::new() }
+        let (names, kinds): (_, Vec<Kind>) = own.chain(parts).unzip();
+        // An empty cell is not sent back: the name of no record has to unset the key, as the key itself does.
+        let mut unset = kinds.clone();
+        for (unset, column) in unset.iter_mut().zip(columns) {
+            if let Column::Named(_) = column {
+                *unset = Kind::COUNT;
+            }
+        }
+        Self { form, names, kinds, unset, written: Vec::new() }
     }
 
     /// Writes what precedes the records: a line about the table in NDJSON, the names of the columns in CSV.
@@ -133,8 +148,11 @@ impl TableWriter {
                 Ok(())
             }
             Format::Csv => {
-                let cells = self.kinds.iter().zip(values);
-                let cells = cells.map(|(kind, value)| self.cell(*kind, value));
+                let kinds = self.kinds.iter().zip(&self.unset).zip(values);
+                let cells = kinds.map(|((kind, unset), value)| {
+                    let kind = if matches!(value, Value::Null) { unset } else { kind };
+                    self.cell(*kind, value)
+                });
                 let cells = cells.collect::<Result<Vec<String>, Error>>()?;
                 record(&mut self.written, &cells)
             }
@@ -192,11 +210,14 @@ pub fn is_escaped(cell: &str) -> bool {
 fn ranges(request: &Request) -> impl Iterator<Item = MediaType<'_>> {
     let sent = (0..).map_while(|nth| request.header_at("accept", nth));
     let texts = sent.filter_map(|value| std::str::from_utf8(value).ok());
-    let is_refusal = |(name, value): (mediatype::Name<'_>, mediatype::Value<'_>)| {
-        name == "q" && value.as_str().trim_matches(['0', '.']).is_empty()
-    };
     let ranges = texts.flat_map(|text| MediaTypeList::new(text).flatten());
-    ranges.filter(move |range| !range.params().any(is_refusal))
+    ranges.filter(|range| quality(range) > 0.0)
+}
+
+/// How much a client likes a media type, from 0 to 1.
+fn quality(range: &MediaType<'_>) -> f32 {
+    let sent = range.params().find(|(name, _)| *name == "q");
+    sent.map_or(1.0, |(_, value)| value.as_str().parse().unwrap_or(1.0))
 }
 
 /// Writes a record of CSV.

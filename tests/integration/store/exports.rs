@@ -129,9 +129,9 @@ async fn related_records_have_names_in_place_of_their_keys() {
     assert!(found[0].get("category_id").is_none() && found[0].get("manufacturer_id").is_none());
     let found = records(&shop, "/exports/categories?columns=names&fields[categories]=parent").await;
     assert_eq!(found, [json!({"parent.path": ""}), json!({"parent.path": "lamps"})]);
-    // A name that nothing has is an empty text in CSV, too, and no value that is unset.
+    // The name of no record unsets the key when it is sent back, which an empty cell of CSV does not.
     let (_, rows) = csv(&shop, "/exports/categories?columns=names&fields[categories]=parent").await;
-    assert_eq!(rows, [[""], ["lamps"]]);
+    assert_eq!(rows, [["\\N"], ["lamps"]]);
     let found = records(&shop, "/exports/customers?columns=names").await;
     let place = [&found[0]["country.country_isocode_2"], &found[0]["zone.zone_code"]];
     let country = shop.get("/countries/1").send().await.attribute("country_isocode_2");
@@ -187,7 +187,9 @@ async fn an_export_is_refused_like_its_list_and_has_no_pages() {
         ("text/csv;q=0, application/x-ndjson", "application/x-ndjson"),
         ("application/x-ndjson, text/csv", "application/x-ndjson"),
         ("text/csv, application/x-ndjson", "text/csv; charset=utf-8"),
-        ("text/csv;q=0.5, application/x-ndjson", "text/csv; charset=utf-8"),
+        ("text/csv;q=0.5, application/x-ndjson;q=0.50", "text/csv; charset=utf-8"),
+        ("text/csv;q=0.5, application/x-ndjson", "application/x-ndjson"),
+        ("TEXT/CSV", "text/csv; charset=utf-8"),
     ] {
         let both = shop.get("/exports/zones").header("accept", accept).send().await.expect(200);
         assert_eq!(both.header("content-type"), media_type, "{accept}");
