@@ -179,7 +179,8 @@ pub(super) const PAGES: &[Page] = &[
         .asks(MANAGE, |visit| Box::pin(privacy::retention(visit))),
     Page::at("/privacy/export", "administration.privacy.export")
         .offered(privacy::is_offered)
-        .does(&operations::persons::EXPORT, |visit| Box::pin(privacy::export(visit))),
+        .does(&operations::persons::EXPORT, |visit| Box::pin(privacy::export(visit)))
+        .confirmed(),
     Page::at("/privacy/erase", "administration.privacy.erase")
         .offered(privacy::is_offered)
         .does(&operations::persons::ERASE, |visit| Box::pin(privacy::erase(visit)))

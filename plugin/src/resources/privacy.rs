@@ -5,7 +5,7 @@ use host_interface::{Body, ErasedEverywhere, Erasure, Person, Response};
 use serde_json::json;
 
 use super::route::post;
-use crate::error::{Error, Fault, FaultKind};
+use crate::error::{Error, Fault, FaultKind, Source};
 use crate::model::field::{Handle, email, flag, text, user};
 use crate::model::resource::{Permissions, Resource};
 use crate::privacy::{self, ACTION};
@@ -160,7 +160,13 @@ fn person(draft: &mut Draft) -> Result<Person, Error> {
     let mut person = Person::default();
     person.email = email.map(str::to_owned);
     person.user = user;
-    if person.is_unknown() {
+    let is_faulty = |name| {
+        let mut sources = draft.faults.iter().filter_map(|fault| fault.source.as_ref());
+        sources.any(
+            |source| matches!(source, Source::Pointer(at) if at.rsplit('/').next() == Some(name)),
+        )
+    };
+    if person.is_unknown() && !is_faulty(EMAIL.name) && !is_faulty(USER.name) {
         let detail = "Give email or user_id, or both.";
         draft.fault_at(FaultKind::MissingField, EMAIL.name, detail);
     }

@@ -151,6 +151,9 @@ async fn a_person_is_found_copied_and_erased_on_the_page() {
 
     // After some absence, the password is asked for, and the erasure continues afterwards.
     place.database.texts_at(&place.site_url(), LATE).await;
+    let asked = ann.post("/privacy/export", &[quinx]).await;
+    assert_eq!(asked.status, 403);
+    asked.says("Confirm your password");
     let whole = [quinx, ("reason", "asked"), ("keep_until", ""), ("force", "yes")];
     let asked = ann.post("/privacy/erase", &whole).await;
     assert_eq!(asked.status, 403);

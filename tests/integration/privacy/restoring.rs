@@ -56,3 +56,24 @@ async fn a_person_is_erased_on_the_whole_site_and_not_brought_back_by_a_backup()
     assert_eq!(order["order_total"], "5.00");
     assert_eq!(at_target("check").finish().await.succeeds(), "");
 }
+
+/// What an extension keeps of a user remains when the user is removed, and is found by the id.
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn a_user_who_was_removed_before_the_erasure_is_not_brought_back_either() {
+    let (place, _) = Place::with_ann("Administrator").await;
+    place.run("user add rob --email rob@example.com --group Manager").await;
+    let printed = place.run("backup backups").await;
+    let backup = place.path(printed.trim());
+    place.run("user remove rob").await;
+    place.call("privacy erase --user 2 --reason asked").finish().await.succeeds();
+
+    let target = Database::new().await;
+    let list = "erased.ndjson";
+    std::fs::copy(place.data(list), target.folder.path().join(list)).unwrap();
+    let at_target = |words: &str| place.call(words).env("DATABASE_URL", target.url());
+    at_target("restore").word(&backup).finish().await.succeeds();
+    let users = at_target("user list").finish().await.succeeds();
+    assert!(users.contains("ann@example.com") && !users.contains("rob"), "{users}");
+    assert_eq!(at_target("check").finish().await.succeeds(), "");
+}

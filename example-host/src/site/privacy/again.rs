@@ -85,7 +85,11 @@ impl Users {
     ) -> Result<Option<Found>, Error> {
         let known = |key: i64| self.by_key.get(&key);
         let same = listed.user.and_then(known);
-        let same = same.filter(|(user, hash)| listed.is(user.id, user.created_on, hash));
+        let same = same.filter(|(user, hash)| {
+            // Who had been removed before the erasure is there again by the backup.
+            let was_removed = listed.user_created_on.is_none() && user.created_on <= erased_on;
+            was_removed || listed.is(user.id, user.created_on, hash)
+        });
         let with_address = || known(*self.by_hash.get(listed.hash.as_ref()?)?);
         let user = same.or_else(with_address).map(|(user, _)| user);
         if user.is_some_and(|user| user.created_on > erased_on) {
@@ -99,6 +103,9 @@ impl Users {
         }
         person.email = user.filter(|user| !user.is_erased()).map(|user| user.email.clone());
         person.email_hash.clone_from(&listed.hash);
+        if person.is_unknown() {
+            return Ok(None);
+        }
         site.found(person, user.cloned()).map(Some)
     }
 }
