@@ -192,13 +192,17 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Error> {
             header::ACCEPT,
             header::IF_MATCH,
             header::IF_NONE_MATCH,
+            header::CONTENT_ENCODING,
             HeaderName::from_static("idempotency-key"),
+            HeaderName::from_static("import-of"),
             HeaderName::from_static("prefer"),
         ])
         .expose_headers([
             HeaderName::from_static(REQUEST_ID),
+            header::CONTENT_DISPOSITION,
             header::LOCATION,
             header::ETAG,
+            HeaderName::from_static("export-cursor"),
             HeaderName::from_static(CHANGE_OUTCOME),
             HeaderName::from_static("idempotent-replayed"),
             HeaderName::from_static("preference-applied"),

@@ -216,14 +216,16 @@ async fn pages_of_an_allowed_origin_may_call_the_api() {
             assert!(methods.contains(method), "{method}: {methods}");
         }
         let headers = names(&preflight.headers, "access-control-allow-headers");
-        for header in ["authorization", "content-type", "accept", "prefer"] {
+        for header in
+            ["authorization", "content-type", "accept", "prefer", "import-of", "content-encoding"]
+        {
             assert!(headers.contains(header), "{header}: {headers}");
         }
 
         let answer = Answer::to(echo(&served, &token).header("origin", origin)).await.expect(200);
         assert_eq!(answer.header("access-control-allow-origin"), origin);
         let exposed = names(&answer.headers, "access-control-expose-headers");
-        for header in ["x-request-id", "location", "preference-applied"] {
+        for header in ["x-request-id", "location", "preference-applied", "export-cursor"] {
             assert!(exposed.contains(header), "{header}: {exposed}");
         }
         let vary = names(&answer.headers, "vary");
