@@ -26,7 +26,7 @@ Examples:
       Try it: creates ./data with demo data, an administrator and a token, and serves it.
   example-host --database sqlite:///srv/site/host.db serve --listen 0.0.0.0:8080
       Serve a site, without demo data.
-  example-host user add ann --email ann@example.com --group Manager
+  example-host user add ann --email ann@example.com --group Administrator
   example-host user password ann
       Set the password with which ann signs in to the administration.
   example-host token generate ann

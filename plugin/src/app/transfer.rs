@@ -61,17 +61,19 @@ pub(super) fn import_options() -> [Parameter; 6] {
         option("type", "", "The type of the records, for example products."),
         option("mode", MODES[0], "upsert, create or update."),
         option("key", "", "The field by which records are found; by default a unique one, or id."),
-        option("format", "", "csv or ndjson; by default as the file is called, or else ndjson."),
+        option("format", "", FORMAT),
         flag(DRY_RUN, "Whether everything is undone: the report is that of the import."),
     ]
 }
+
+const FORMAT: &str = "csv or ndjson; by default as the file is called, or else ndjson.";
 
 /// The options of an export.
 pub(super) fn export_options() -> [Parameter; 5] {
     [
         option("type", "", "The type of the records, for example products."),
         option("file", STANDARD, "The file to write; - is standard output."),
-        option("format", "ndjson", "csv or ndjson."),
+        option("format", "", FORMAT),
         option("columns", "keys", "keys or names of related records."),
         flag(PARTS, "Whether records have their parts, such as the items of orders."),
     ]
@@ -93,10 +95,7 @@ pub(super) async fn import(
 ) -> Result<CommandOutput, Error> {
     let given = |name| text(options, name);
     let (file, format) = (given("file"), given("format"));
-    let is_csv = match format {
-        "" => file.trim_end_matches(".gz").ends_with(".csv"),
-        named => is_csv(named)?,
-    };
+    let is_csv = is_csv(format, file.trim_end_matches(".gz"))?;
     let dry_run = options.get(DRY_RUN).and_then(Value::as_i64).unwrap_or_default();
     let key = Some((KEY, given("key"))).filter(|(_, key)| !key.is_empty());
     let dry_run = dry_run.to_string();
@@ -157,7 +156,8 @@ pub(super) async fn export(
     progress: &ProgressHandle,
 ) -> Result<CommandOutput, Error> {
     let given = |name| text(options, name).to_owned();
-    let accept = if is_csv(&given("format"))? { CSV } else { NDJSON };
+    let file = given("file");
+    let accept = if is_csv(&given("format"), &file)? { CSV } else { NDJSON };
     let headers = Sent(vec![("accept", accept)]);
     let parts = options.get(PARTS).and_then(Value::as_i64).unwrap_or_default().to_string();
     let asked = [(COLUMNS, given("columns")), (PARTS, parts)];
@@ -165,7 +165,6 @@ pub(super) async fn export(
     let request = asking.request(EXPORT, Method::Get, &query)?;
     let response = (asking.handle)(request.param(given("type")).headers(headers).build()).await;
     let mut pieces = accepted(response)?;
-    let file = given("file");
     let mut written: Box<dyn Write + Send> = match file.as_str() {
         STANDARD => Box::new(std::io::stdout()),
         file => Box::new(std::fs::File::create(file).map_err(|error| unusable(file, &error))?),
@@ -177,15 +176,22 @@ pub(super) async fn export(
         progress.report("bytes", bytes, bytes);
         // One piece after the other, on a thread that may wait for whoever reads them.
         let done = spawn_blocking(move || written.write_all(&piece).map(|()| written)).await;
-        written = done.map_err(HostError::failed)?.map_err(|error| unusable(&file, &error))?;
+        written = match done.map_err(HostError::failed)? {
+            // Whoever reads it has read enough.
+            Err(error) if file == STANDARD && error.kind() == ErrorKind::BrokenPipe => {
+                return Ok(CommandOutput::new());
+            }
+            done => done.map_err(|error| unusable(&file, &error))?,
+        };
     }
     written.flush().map_err(|error| unusable(&file, &error))?;
     Ok(CommandOutput::new())
 }
 
-/// Whether the format of this name is CSV.
-fn is_csv(format: &str) -> Result<bool, Error> {
+/// Whether the format of this name is CSV, or the file is called so.
+fn is_csv(format: &str, file: &str) -> Result<bool, Error> {
     match format {
+        "" => Ok(file.ends_with(".csv")),
         "csv" => Ok(true),
         "ndjson" => Ok(false),
         _ => Err(Fault::new(FaultKind::Refused, "format must be one of csv, ndjson.").into()),
