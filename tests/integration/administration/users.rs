@@ -3,6 +3,7 @@
 
 use example_host::{Force, NewUser};
 
+use crate::support::filled::Filled;
 use crate::support::harness::{Role, Shop};
 use crate::support::visitor::{Visitor, add, beside, field, id};
 use crate::support::waiting::eventually;
@@ -368,4 +369,30 @@ async fn a_group_is_renamed_to_a_title_that_no_other_has() {
         titles.contains(&"Desks".to_owned()) && !titles.contains(&"Tills".to_owned()),
         "{titles:?}"
     );
+}
+
+/// What the form of a user or a group has not seen is not taken back by saving it.
+#[tokio::test]
+#[cfg_attr(not(engine = "sqlite"), ignore = "others send its statements")]
+async fn a_form_from_before_a_change_is_shown_again_before_it_replaces_the_change() {
+    let shop = Shop::open().await;
+    let mut ann = Visitor::signed_in(&shop, "superuser").await;
+    let mut bob = Visitor::signed_in(&shop, "superuser").await;
+    for (page, changed, other) in [("/users/2", "name", "email"), ("/groups/2", "title", "title")] {
+        ann.get(page).await;
+        let before = Filled::on(&ann).with(other, "new@example.com");
+        bob.get(page).await;
+        let sent = Filled::on(&bob).with(changed, "Bob was here").send(&mut bob).await;
+        assert_eq!(sent.status, 303, "{}", sent.html);
+        let seen = before.send(&mut ann).await;
+        assert_eq!(seen.status, 422, "{}", seen.html);
+        seen.says("omebody has changed this");
+        assert_eq!(Filled::on(&ann).value(other), "new@example.com");
+        bob.get(page).await;
+        assert_eq!(Filled::on(&bob).value(changed), "Bob was here");
+        let again = Filled::on(&ann).send(&mut ann).await;
+        assert_eq!(again.status, 303, "{}", again.html);
+        bob.get(page).await;
+        assert_eq!(Filled::on(&bob).value(other), "new@example.com");
+    }
 }

@@ -11,12 +11,15 @@ use crate::database::sql;
 use crate::identity::groups::{self, GroupEntry, as_tree};
 use crate::site::operations::groups as operations;
 
+use crate::admin::form;
 use crate::admin::problem::Problem;
 use crate::admin::view::{Field, Layout, View, show};
 use crate::admin::visit::{Outcome, Visit};
 
 /// The field that requires a second factor.
 const SECOND_FACTOR: &str = "second-factor";
+/// The field with what shows whether somebody has changed the group.
+const SEEN: &str = "seen";
 
 #[derive(Template)]
 #[template(path = "admin/groups.html")]
@@ -42,6 +45,8 @@ struct GroupPage {
     parents: Vec<(GroupEntry, usize)>,
     /// The title of the parent group.
     parent: String,
+    /// What shows whether somebody has changed the group since the form was opened.
+    seen: String,
 }
 
 #[derive(Template)]
@@ -93,6 +98,10 @@ pub(crate) async fn page(visit: Visit) -> Result<View, Problem> {
 
 pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let group = find(&visit).await?;
+    if visit.form.given(SEEN).is_some_and(|seen| seen != fingerprint(&group)) {
+        let why = "somebody has changed this group in the meantime; if you save now, your values replace theirs";
+        return again(&visit, Some(group), why).await;
+    }
     let title = match groups::title_of(visit.form.get("title")) {
         Ok(title) => title,
         Err(error) => return again(&visit, Some(group), &error.to_string()).await,
@@ -115,6 +124,11 @@ pub(crate) async fn delete(visit: Visit) -> Result<Outcome, Problem> {
     let group = find(&visit).await?;
     let recorded = operations::remove(&visit.site, group.id).await?;
     Ok(Outcome::done(recorded, "/groups", format!("Group {} was deleted.", group.title)))
+}
+
+/// A hash that shows whether what the form has of a group has changed.
+fn fingerprint(group: &GroupEntry) -> String {
+    form::fingerprint([group.title.clone(), group.second_factor.to_string()])
 }
 
 async fn find(visit: &Visit) -> Result<GroupEntry, Problem> {
@@ -140,6 +154,7 @@ async fn render(
         layout: visit
             .layout(heading)
             .warning_if(fault.is_some(), "The group was not saved. See below."),
+        seen: group.as_ref().map(fingerprint).unwrap_or_default(),
         group,
         title: Field::text("title", "Title").value(title).fault(fault),
         parents: as_tree(visit.site.groups().await?),

@@ -15,9 +15,10 @@ use crate::identity::users::{Fault, Profile};
 use crate::site::operations::Recorded;
 use crate::site::operations::users::{self as operations, Groups, Who};
 
+use crate::admin::form;
 use crate::admin::paths::href;
 use crate::admin::problem::Problem;
-use crate::admin::view::{Field, Layout, Moment, Tabs, View, sentence, show};
+use crate::admin::view::{Field, Layout, Moment, Notice, Tabs, View, sentence, show};
 use crate::admin::visit::{Outcome, Visit};
 
 #[derive(Template)]
@@ -46,6 +47,8 @@ struct UserPage {
     layout: Layout,
     tabs: Option<Tabs>,
     user: Option<UserDetails>,
+    /// What shows whether somebody has changed the user since the form was opened.
+    seen: String,
     fields: Vec<Field>,
     groups: Vec<(GroupEntry, bool)>,
     groups_fault: String,
@@ -75,6 +78,9 @@ struct Entered {
 
 /// The entered values of a user, checked, with the hash of the password if one was entered.
 type Checked = (Profile, Option<String>);
+
+/// The field with what shows whether somebody has changed the user.
+const SEEN: &str = "seen";
 
 /// What is wrong with the entered values, by field.
 type Faults = HashMap<&'static str, String>;
@@ -165,6 +171,12 @@ pub(crate) async fn save(visit: Visit) -> Result<Outcome, Problem> {
     let id = visit.id()?;
     let entered = Entered::of(&visit);
     let user = directory::user(visit.site.state().database(), id).await?;
+    if visit.form.given(SEEN).is_some_and(|seen| seen != fingerprint(&user)) {
+        let notice = "Somebody has changed this user in the meantime. If you save now, your values replace theirs.";
+        let layout = visit.layout(&user.username).with_notice(Notice::bad(notice));
+        let view = form_with(&visit, layout, Some(user), &entered, Faults::default()).await?;
+        return Ok(Outcome::Again(view));
+    }
     let (profile, hash) = match entered.check(visit.form.given("password")).await? {
         Ok(checked) => checked,
         Err(faults) => return again(&visit, Some(user), &entered, faults).await,
@@ -292,6 +304,15 @@ async fn again(
     Ok(Outcome::Again(render(visit, user, entered, faults).await?))
 }
 
+/// A hash that shows whether what the form has of a user has changed.
+fn fingerprint(user: &UserDetails) -> String {
+    let UserDetails { username, name, email, groups, .. } = user;
+    let mut groups = groups.clone();
+    groups.sort_unstable();
+    let groups = groups.iter().map(i64::to_string);
+    form::fingerprint([username, name, email].into_iter().cloned().chain(groups))
+}
+
 /// The form of a user; without one, that for a new user.
 async fn render(
     visit: &Visit,
@@ -299,26 +320,32 @@ async fn render(
     entered: &Entered,
     faults: Faults,
 ) -> Result<View, Problem> {
-    let (title, refused, hint) = match &user {
-        None => (
-            "New user",
-            "The user was not added. See below.",
-            "At least 12 characters. Needed to sign in here but not to use the API.",
-        ),
-        Some(user) if user.has_password => (
-            user.username.as_str(),
-            "The user was not saved. See below.",
-            "Leave it empty to keep the current password. A new one ends all sessions.",
-        ),
-        Some(user) => (
-            user.username.as_str(),
-            "The user was not saved. See below.",
-            "This user has no password and cannot sign in here. At least 12 characters.",
-        ),
+    let (title, refused) = match &user {
+        None => ("New user", "The user was not added. See below."),
+        Some(user) => (user.username.as_str(), "The user was not saved. See below."),
+    };
+    let layout = visit.layout(title).warning_if(!faults.is_empty(), refused);
+    form_with(visit, layout, user, entered, faults).await
+}
+
+async fn form_with(
+    visit: &Visit,
+    layout: Layout,
+    user: Option<UserDetails>,
+    entered: &Entered,
+    faults: Faults,
+) -> Result<View, Problem> {
+    let hint = match &user {
+        None => "At least 12 characters. Needed to sign in here but not to use the API.",
+        Some(user) if user.has_password => {
+            "Leave it empty to keep the current password. A new one ends all sessions."
+        }
+        Some(_) => "This user has no password and cannot sign in here. At least 12 characters.",
     };
     let fault = |field| faults.get(field).map(String::as_str);
     show(&UserPage {
-        layout: visit.layout(title).warning_if(!faults.is_empty(), refused),
+        layout,
+        seen: user.as_ref().map(fingerprint).unwrap_or_default(),
         tabs: user.as_ref().map(|user| tabs(user.id, "User")),
         groups: choices(visit, &entered.groups).await?,
         groups_fault: sentence(fault("groups").unwrap_or_default()),
