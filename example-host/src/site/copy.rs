@@ -14,6 +14,7 @@ use crate::base::secret_key::SecretKey;
 use crate::base::settings::MailSettings;
 use crate::database::{Connection, Database, Table, sql, transact};
 use crate::extensions::{jobs, registry};
+use crate::site::erased::ErasedList;
 use crate::site::{self, Libraries, Site, claims, keys};
 use crate::watch::audit::{self, Actor};
 
@@ -103,6 +104,8 @@ pub(crate) async fn copy_on_behalf_of<P: Progress>(
     source.close().await;
     let copied = copied?;
     keys::compare(secrets.key_id()?, &keys::secrets(to, key))?;
+    // A backup of the first site may be restored at the place of the second one.
+    ErasedList::of(to).add_all_of(&ErasedList::of(from)).await?;
     Ok(copied)
 }
 

@@ -111,7 +111,19 @@ impl ErasedList {
 
     /// Adds a person. Afterwards the entry is on the disk.
     pub(crate) async fn add(&self, person: ErasedPerson) -> Result<(), Error> {
-        self.blocking(move |path| add(path, person)).await
+        self.blocking(move |path| add(path, text::now(), person)).await
+    }
+
+    /// Adds those of another list whom this one does not have.
+    pub(crate) async fn add_all_of(&self, other: &Self) -> Result<(), Error> {
+        let known = self.read().await?;
+        for listed in other.read().await? {
+            if !known.contains(&listed) {
+                let (erased_on, person) = listed;
+                self.blocking(move |path| add(path, erased_on, person)).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn blocking<T: Send + 'static>(
@@ -125,7 +137,7 @@ impl ErasedList {
     }
 }
 
-fn add(path: &Path, person: ErasedPerson) -> std::io::Result<()> {
+fn add(path: &Path, erased_on: PrimitiveDateTime, person: ErasedPerson) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     private::create_dir_all(folder)?;
@@ -138,7 +150,7 @@ fn add(path: &Path, person: ErasedPerson) -> std::io::Result<()> {
         file.seek(SeekFrom::Start(length - 1))?;
         file.read_exact(&mut last)?;
     }
-    let line = Line { erased_on: moment::show(text::now()), person };
+    let line = Line { erased_on: moment::show(erased_on), person };
     let line = serde_json::to_string(&line)?;
     // What an interrupted process has left is no whole line, and was of no effect.
     let end = if last == *b"\n" { "" } else { "\n" };
